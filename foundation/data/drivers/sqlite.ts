@@ -43,16 +43,17 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     dbName: file,
     driverOptions: { timeout: BLOCKING_BUSY_MS },
   });
-  const turn = createTurn(TURN_TIMEOUT_MS);
+  const mutex = createTurn(TURN_TIMEOUT_MS);
   let used = () => {};
+  const turn = {
+    acquire() {
+      used();
+      return mutex.acquire();
+    },
+  };
   superviseOrm(orm, {
     guard: options.guard,
-    turn: {
-      acquire() {
-        used();
-        return turn.acquire();
-      },
-    },
+    turn,
     busyTimeoutMs: TURN_TIMEOUT_MS,
     // A transaction that reads first and writes later fails at once when another connection wrote in between: take the lock first.
     begin: BEGIN,
@@ -65,8 +66,8 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   for (const pragma of PRAGMAS) {
     await connection.execute(`pragma ${pragma}`);
   }
-  const write = transactor({ orm, native, prepare, turn, guard: options.guard });
-  if (inMemory) return { orm, writeAtOnce: write };
+  const writeAtOnce = transactor({ orm, native, prepare, turn, guard: options.guard });
+  if (inMemory) return { orm, writeAtOnce };
   const checkpoints = createCheckpoints({
     file: resolve(file),
     database: native,
@@ -74,10 +75,6 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     busyMs: BLOCKING_BUSY_MS,
   });
   used = checkpoints.used;
-  const writeAtOnce: WriteAtOnce = (statements) => {
-    used();
-    return write(statements);
-  };
   return { orm, writeAtOnce, probe: await sameFile(file), release: checkpoints.close };
 }
 
@@ -86,7 +83,7 @@ interface TransactorParts {
   readonly native: PreparingDatabase;
   /** For statements without rows. */
   readonly prepare: PreparingDatabase['prepare'];
-  readonly turn: Mutex;
+  readonly turn: Pick<Mutex, 'acquire'>;
   readonly guard: TransactionGuard;
 }
 

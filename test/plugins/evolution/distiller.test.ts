@@ -28,13 +28,17 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
   const settings = { min_confidence: 0.5, discount: 0.93 };
   const learned: string[] = [];
   const events = { emit: (_event: unknown, { agent }: { agent: string }) => void learned.push(agent) };
-  const distiller = (over: Partial<Pick<Database, 'forTenant' | 'system'>> = {}) =>
+  const distiller = (
+    over: Partial<Pick<Database, 'forTenant' | 'system'>> = {},
+    more: Partial<Parameters<typeof createDistiller>[0]> = {},
+  ) =>
     createDistiller({
       ...services,
       ...silent,
       ...{ settings, events, database: { ...bound(database), ...over } },
       // Other tests of the process have their turn, and nothing waits longer than that.
       pauseFor: () => othersTurn(),
+      ...more,
     });
   const task = (more: Partial<TaskRow> = {}): Omit<TaskRow, 'tenantId'> =>
     ({
@@ -95,6 +99,46 @@ eachDatabase(test, 'several that distil at one time count each run once', async 
   );
   t.is(await entities.count(TaskTable), 256, 'what is behind the window is forgotten');
 });
+
+eachDatabase(
+  test,
+  'of two that distil at one time, since a lease was lost, one writes, and each run counts once',
+  async (t, fresh) => {
+    const { database, distiller, services, task, tenant } = await start(t, fresh.environment);
+    const entities = database.forTenant(tenant);
+    // Of a revoked gene no version changes: the marks of the tasks alone keep the counts of arms right.
+    await entities.insert(TaskTable, task());
+    await distiller().run(signal);
+    const [gene] = await entities.rows(GeneTable, {}, { limit: 1 });
+    await createGeneDesk({ ...services, database, events: { emit() {} } }).decide(
+      ...([tenant, gene!.id, 'revoked', 'wrong'] as const),
+    );
+    const runs = Array.from({ length: 40 }, () => task({ arm: 'advised' }));
+    await entities.insertMany(TaskTable, runs);
+    // Both have read when the first of them writes.
+    const both = Promise.withResolvers<void>();
+    let reading = 0;
+    const meeting = (id: string) =>
+      intercepted(database.forTenant(id), 'transaction', (transaction) => async (work, options) => {
+        reading += 1;
+        if (reading === 2) both.resolve();
+        await both.promise;
+        return transaction(work, options);
+      });
+    const granted = { signal, [Symbol.asyncDispose]: async () => {} };
+    const leases = { tryAcquire: async () => granted as never };
+    const rivals = [
+      distiller({ forTenant: meeting }, { leases }),
+      distiller({ forTenant: meeting }, { leases }),
+    ];
+    await Promise.all(rivals.map((rival) => rival.run(signal)));
+    t.is(reading, 2);
+    t.like(await entities.rows(OutcomeTable, {}, { limit: 2 }), [
+      { arm: 'advised', tasks: 40, successes: 40 },
+    ]);
+    t.is(await entities.count(TaskTable, { isCounted: false }), 0);
+  },
+);
 
 eachDatabase(
   test,
