@@ -134,7 +134,7 @@ export async function rehearse({
   const closing = opened.move();
   return {
     problems: problemsOf(host, file, env, only),
-    plugins: host.slots.filter(({ current }) => current !== undefined).map(({ name }) => name),
+    plugins: host.slots.all.filter(({ current }) => current !== undefined).map(({ name }) => name),
     resources: infrastructure.resources.report().files,
     openapi: () => openApiDocument(listeners.routes(), VERSION, authentication.chain.kinds()),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
@@ -161,11 +161,11 @@ function elsewhere(settings: KernelSettings, folder: string, withResources: bool
 
 /** Starts the plugins, also those behind one whose failure would end a start, so that all problems are reported together. */
 async function startAll(host: PluginHost, file: GatewayFile): Promise<void> {
-  const entries = host.slots.map(({ name }) => {
+  const entries = host.slots.all.map(({ name }) => {
     return [name, { ...entryOf(file, name), onFailure: 'continue' }] as const;
   });
   const desired: GatewayFile = { ...file, plugins: new Map([...file.plugins, ...entries]) };
-  for (const _ of host.slots) {
+  for (const _ of host.slots.all) {
     try {
       await host.start(desired);
       return;
@@ -183,12 +183,12 @@ function problemsOf(
   env: Environment,
   only: readonly string[],
 ): readonly string[] {
-  const mayRun = host.slots.filter(({ name }) => restOf(name, file, only) === undefined);
+  const mayRun = host.slots.all.filter(({ name }) => restOf(name, file, only) === undefined);
   const settings = new Map(mayRun.map((slot) => [slot.name, settingProblems(slot.plugin, file, env)]));
-  const unknown = [...file.plugins.keys()].filter((name) => host.slot(name) === undefined);
+  const unknown = [...file.plugins.keys()].filter((name) => host.slots.find(name) === undefined);
   return [
     ...[...settings].flatMap(([name, lines]) => lines.map((line) => `${name}: ${line}`)),
-    ...host
+    ...host.slots
       .degraded()
       .filter(({ name, state }) => state !== 'failed' || settings.get(name)?.length === 0)
       .flatMap(({ name, reason }) => reason.split('\n').map((line) => `${name}: ${line}`)),
@@ -216,7 +216,7 @@ function deploymentOf(
   return {
     databaseFamily: database.driver,
     uptime: () => 0,
-    plugins: () => host().slots.map((slot) => pluginStatus(slot, host().desired, VERSION)),
+    plugins: () => host().slots.all.map((slot) => pluginStatus(slot, host().desired, VERSION)),
     readiness: () => checkReadiness(readiness),
     metrics: { text: () => metrics.text(), contentType: metrics.contentType },
     followLog: () => () => {},

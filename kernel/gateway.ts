@@ -205,7 +205,7 @@ async function openKernel(
     tls,
     maxMessage,
   });
-  const degraded: { read: PluginHost['degraded'] } = { read: () => [] };
+  const degraded: { read: PluginHost['slots']['degraded'] } = { read: () => [] };
   const readiness: ReadinessParts = {
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
@@ -347,8 +347,8 @@ function openHost(
     ...(setupTimeout === undefined ? {} : { setupTimeout }),
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
-  kernel.degraded.read = () => plugins.degraded();
-  kernel.states.read = () => plugins.slots.map((slot) => pluginStatus(slot, plugins.desired, VERSION));
+  kernel.degraded.read = () => plugins.slots.degraded();
+  kernel.states.read = () => plugins.slots.all.map((slot) => pluginStatus(slot, plugins.desired, VERSION));
   const forgive = (name: string) => crashes?.forgive(name);
   const configuration = createConfiguration(settings.configFile, plugins, { folders, forgive, log });
   metrics.reading({
@@ -390,9 +390,9 @@ async function serve(
     );
   }
   await configuration.start(file);
-  warnOfUnread(plugins.slots, log);
+  warnOfUnread(plugins.slots.all, log);
   const { signal } = following;
-  watchLoop(log, () => plugins.busy(), signal);
+  watchLoop(log, () => plugins.slots.busy(), signal);
   followPluginFolders({ folders, host: plugins, watchCode: settings.watchPlugins, log, signal });
   phase.isServing = true;
   phase.hasStarted = true;

@@ -4,9 +4,10 @@ import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
-import { planRun } from './host/desired.ts';
+
 import { Catalogue } from './host/graph.ts';
 import { withNeeded } from './host/needed-plugins.ts';
+import { planRun } from './host/plan.ts';
 import { registrationOf } from './host/plugin-configuration.ts';
 import { PluginFolders, pluginsOf } from './host/plugin-folders.ts';
 

@@ -59,7 +59,7 @@ async function main(): Promise<void> {
       url: gateway.url,
       database: gateway.services.database.family,
       redis: settings.redisUrl !== undefined,
-      plugins: gateway.host.slots.filter(({ current }) => current !== undefined).map(({ name }) => name),
+      plugins: gateway.host.slots.all.filter(({ current }) => current !== undefined).map(({ name }) => name),
       ms: Math.round(performance.now()),
     },
     'ready',
@@ -193,7 +193,7 @@ const CRASH_GRACE = 15_000;
  */
 async function crash(running: Running, err: unknown): Promise<void> {
   const { settings, crashes, logging, gateway } = running;
-  const plugin = gateway?.host.culpritOf(err) ?? pluginIn(settings.pluginDirs, err);
+  const plugin = gateway?.host.slots.culpritOf(err) ?? pluginIn(settings.pluginDirs, err);
   if (plugin !== undefined) crashes.note(plugin);
   logging.logger.fatal({ err, ...(plugin && { plugin }) }, 'an error that nobody handled ends the process');
   if (running.isEnding) return;

@@ -280,7 +280,7 @@ class RunningTestGateway implements TestGateway {
     await this.#model?.[Symbol.asyncDispose]();
     await this.#database?.[Symbol.asyncDispose]();
     await rm(this.folder, { recursive: true, force: true });
-    const leaks = this.gateway.host.slots.flatMap(({ name, leaks }) =>
+    const leaks = this.gateway.host.slots.all.flatMap(({ name, leaks }) =>
       leaks.map((leak) => `${name}: ${leak}`),
     );
     if (leaks.length > 0 && !this.#allowLeaks)

@@ -9,7 +9,7 @@ import { type EffectReport, reportEffects } from './effects.ts';
 import { GatewayFileError, PluginChangeError, PluginErrors } from './errors.ts';
 import type { GatewayConfiguration } from './gateway-configuration.ts';
 import type { PluginHost } from './plugin-host.ts';
-import type { Slot, StatusChange } from './slot.ts';
+import type { PluginState, Slot } from './slot.ts';
 
 const READ = access.governance(['ops:read'], { operator: true });
 const WRITE = access.governance(['ops:write'], { operator: true });
@@ -25,7 +25,7 @@ const Report = Type.Object({
   name: Type.String({ examples: ['notes'] }),
   version: Type.String({ examples: ['1.0.0'] }),
   enabled: Type.Boolean(),
-  state: Type.Unsafe<StatusChange['state']>(Type.String({ examples: ['active'] })),
+  state: Type.Unsafe<PluginState>(Type.String({ examples: ['active'] })),
   reason: Type.String({ examples: ['started'] }),
   summary: Type.String({ examples: ['Notes of users'] }),
   folder: Type.String({ examples: ['plugins/notes'] }),
@@ -64,7 +64,7 @@ export function pluginRoutes(
   version: string,
 ): readonly Route[] {
   const report = (name: string) => {
-    const slot = host.slot(name);
+    const slot = host.slots.find(name);
     if (slot === undefined) throw PluginErrors.notFound(`There is no plugin "${name}"`);
     return reportPlugin(slot, host.desired, version);
   };
@@ -99,7 +99,7 @@ export function pluginRoutes(
       tag: 'plugins',
       schema: { responses: { 200: Type.Object({ plugins: Type.Array(Report), total: Type.Integer() }) } },
       handle: () => {
-        const plugins = host.slots.map((slot) => report(slot.name));
+        const plugins = host.slots.all.map((slot) => report(slot.name));
         return { plugins, total: plugins.length };
       },
     }),
@@ -149,7 +149,7 @@ function reportPlugin(slot: Slot, desired: Desired, version: string): Static<typ
     last_error:
       lastError === undefined ? null : { message: lastError.message, at: lastError.at.toISOString() },
     leaks: slot.leaks,
-    history: status.history.map(({ state, reason, at }) => ({ state, reason, at: at.toISOString() })),
+    history: status.changes.map(({ state, reason, at }) => ({ state, reason, at: at.toISOString() })),
   };
 }
 

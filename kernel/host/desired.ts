@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defaultEntry, type GatewayFile, type PluginEntry } from '../../foundation/config/gateway-file.ts';
-import type { Plugin } from '../api/plugin.ts';
-import type { PluginGraph } from './graph.ts';
 import type { Rest } from './slot.ts';
 
 /** The desired state of all plugins: what `gateway.yaml` says. */
@@ -43,58 +41,5 @@ export function restOf(name: string, desired: Desired, only: readonly string[]):
   if (only.length > 0 && !only.includes(name))
     return { state: 'stopped', reason: 'SVC_PLUGINS does not name it' };
   if (!entryOf(desired, name).enabled) return { state: 'stopped', reason: 'disabled in gateway.yaml' };
-  return undefined;
-}
-
-/** What decides whether a plugin runs. */
-export interface RunConditions {
-  readonly graph: PluginGraph;
-  readonly plugins: ReadonlyMap<string, Plugin>;
-  readonly desired: Desired;
-  /** `SVC_PLUGINS`; empty for all. */
-  readonly only: readonly string[];
-  /** Plugins that failed and are not to be tried again. */
-  readonly failed: ReadonlySet<string>;
-  /** Plugins whose code was not imported, since they shall not run: what they offer is not known. */
-  readonly unloaded?: readonly string[];
-}
-
-/** Which plugins are to run, in start order, and why each of the others is not. */
-export interface RunPlan {
-  readonly run: readonly string[];
-  readonly idle: ReadonlyMap<string, Rest>;
-}
-
-/** Decides which plugins run. Pure. */
-export function planRun({ graph, plugins, desired, only, failed, unloaded = [] }: RunConditions): RunPlan {
-  const run: string[] = [];
-  const idle = new Map<string, Rest>();
-  for (const name of graph.order) {
-    const plugin = plugins.get(name)!;
-    const rest = restOf(name, desired, only);
-    if (rest !== undefined) idle.set(name, rest);
-    else if (!failed.has(name)) {
-      const missing = missingNeed(plugin, graph, run, unloaded);
-      if (missing === undefined) run.push(name);
-      else idle.set(name, { state: 'waiting', reason: missing });
-    }
-  }
-  return { run, idle };
-}
-
-function missingNeed(
-  plugin: Plugin,
-  graph: PluginGraph,
-  running: readonly string[],
-  unloaded: readonly string[],
-): string | undefined {
-  for (const ref of Object.values(plugin.needs ?? {}) as { id: string }[]) {
-    const provider = graph.providerOf(ref.id);
-    if (provider === undefined) {
-      const idle = unloaded.length === 0 ? '' : ` of those that may run (${unloaded.join(', ')} may not)`;
-      return `needs ${ref.id}, which no plugin offers${idle}`;
-    }
-    if (!running.includes(provider)) return `needs ${ref.id} of ${provider}, which does not run`;
-  }
   return undefined;
 }

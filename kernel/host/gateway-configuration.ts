@@ -50,7 +50,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
 
   /** The code of a plugin that does not run, when it was edited or could not be loaded. */
   async function newCode(name: string): Promise<Discovered | undefined> {
-    const slot = host.slot(name);
+    const slot = host.slots.find(name);
     if (slot?.current !== undefined) return undefined;
     const isStale = slot?.plugin === undefined || (await folders.isEdited(name));
     return isStale ? folders.load(name) : undefined;
@@ -64,8 +64,8 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
         const desired = await loadGatewayFile(path);
         const moved = movedEntries(host.desired, desired);
         const names = new Set([
-          ...host.lacking(desired),
-          ...moved.filter((name) => host.mayRun(name, desired)),
+          ...host.slots.lacking(host.desired, desired),
+          ...moved.filter((name) => host.slots.mayRun(name, desired)),
         ]);
         const loaded = await Promise.all([...names].map((name) => folders.load(name, desired)));
         const found = loaded.filter((one) => one !== undefined);

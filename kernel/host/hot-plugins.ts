@@ -29,7 +29,7 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
     try {
       if (kind === 'gone') {
         // What gateway.yaml names stays until it is taken out there: npm puts the folder aside while it installs.
-        if ((await folders.sources()).has(name) || host.slot(name) === undefined) return;
+        if ((await folders.sources()).has(name) || host.slots.find(name) === undefined) return;
         await host.change({ gone: [name] });
         log.info({ plugin: name }, 'a plugin was stopped: its folder is gone');
         for (const [heir, formerly] of heirs) {
@@ -38,7 +38,7 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
         return;
       }
       // What gateway.yaml names was loaded with it.
-      if (host.slot(name)?.current !== undefined && !(await folders.isEdited(name))) return;
+      if (host.slots.find(name)?.current !== undefined && !(await folders.isEdited(name))) return;
       const found = await folders.load(name);
       if (found === undefined) return;
       heirs.set(name, ('plugin' in found && found.plugin.formerly) || []);
@@ -52,6 +52,6 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
   };
   // Plugins do not wait for each other: one may hang.
   const handleLater = async (event: FolderEvent) => void turns.run(event.name, () => handle(event));
-  const isFailed = (name: string) => host.slot(name)?.status.state === 'failed';
+  const isFailed = (name: string) => host.slots.find(name)?.status.state === 'failed';
   watchSources({ folders, code: watchCode, follows: isFailed, handle: handleLater, log, signal });
 }

@@ -1,25 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import { placeOf } from '../../foundation/code/error-place.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { ListenError } from '../../foundation/http/address.ts';
-import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
-import {
-  changedEntries,
-  type Desired,
-  entryOf,
-  planRun,
-  type RunPlan,
-  restOf,
-  withEntries,
-} from './desired.ts';
+import { changedEntries, type Desired, entryOf, withEntries } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
 import { Moves } from './moves.ts';
+import { type Exchange, exchangeOf, planExchange, planRun, type RunPlan } from './plan.ts';
 import { listenRules } from './plugin-configuration.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
-import { Slot } from './slot.ts';
+import { Slots } from './slots.ts';
 import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
 
 /** Milliseconds that a start waits for the set-ups of plugins that are not bundled, and a stop for those that are under way. */
@@ -48,11 +39,7 @@ export interface Change {
 }
 
 /** What a change comes to at this moment. */
-interface Planned {
-  readonly arriving: readonly string[];
-  readonly leaving: ReadonlySet<string>;
-  readonly names: ReadonlySet<string>;
-  readonly upstream: ReadonlySet<string>;
+interface Planned extends Exchange {
   readonly desired: Desired;
   readonly catalogue: Catalogue;
 }
@@ -64,7 +51,7 @@ interface Planned {
  */
 export class PluginHost {
   readonly #options: PluginHostOptions;
-  readonly #slots = new Map<string, Slot>();
+  readonly slots: Slots;
   readonly #exchange: PluginSwap;
   readonly #moves = new Moves();
   /** Those of the first start, to the end of what follows from them. */
@@ -78,9 +65,10 @@ export class PluginHost {
   /** @param discovered of several that claim the same the first has it: a later provider of a service, or the last member of a circle, has failed. */
   constructor(discovered: readonly (Discovered | Unloaded)[], options: PluginHostOptions) {
     this.#options = options;
-    this.#exchange = new PluginSwap(options, (name) => this.#slots.get(name)!);
+    this.slots = new Slots({ ...options, now: () => options.clock.now() });
+    this.#exchange = new PluginSwap(options, (name) => this.slots.of(name));
     for (const found of discovered) {
-      const slot = this.#slotOf(found);
+      const slot = this.slots.add(found);
       if ('error' in found) slot.fail(found.error);
       else if (options.leftOut?.has(found.name))
         slot.fail(new Error(leftOutReason(options.leftOut.get(found.name)!)));
@@ -94,50 +82,8 @@ export class PluginHost {
     }
   }
 
-  get slots(): readonly Slot[] {
-    return [...this.#slots.values()];
-  }
-
   get desired(): Desired {
     return this.#desired;
-  }
-
-  /** The plugins that have work in hand, or had since this was asked last. */
-  busy(): readonly string[] {
-    return this.slots.filter(({ current }) => current?.wasBusy()).map(({ name }) => name);
-  }
-
-  /** The plugin, not one of the bundled, in whose code an error has its origin. */
-  culpritOf(error: unknown): string | undefined {
-    const { isBundled = () => true } = this.#options;
-    return this.slots.find(({ folder }) => !isBundled(folder) && placeOf(error, folder) !== undefined)?.name;
-  }
-
-  slot(name: string): Slot | undefined {
-    return this.#slots.get(name);
-  }
-
-  /** Whether `desired` and `SVC_PLUGINS` let a plugin run. */
-  mayRun(name: string, desired: Desired): boolean {
-    return restOf(name, desired, this.#options.only) === undefined;
-  }
-
-  /** Plugins that `desired` lets run and whose code is not there yet, or that could not be loaded and are to be tried again. */
-  lacking(desired: Desired): readonly string[] {
-    const changed = changedEntries(this.#desired, desired);
-    return this.slots
-      .filter(({ plugin, name, status }) => {
-        const isNew = status.state !== 'failed' || changed.includes(name);
-        return plugin === undefined && isNew && this.mayRun(name, desired);
-      })
-      .map(({ name }) => name);
-  }
-
-  /** Plugins that should run and do not, with the reason. */
-  degraded(): readonly DegradedPlugin[] {
-    return this.slots
-      .filter(({ status }) => status.state === 'failed' || status.state === 'waiting')
-      .map(({ name, status }) => ({ name, state: status.state, reason: status.current.reason }));
   }
 
   /**
@@ -149,9 +95,8 @@ export class PluginHost {
   async start(desired: Desired): Promise<void> {
     this.#desired = desired;
     this.#noteUnknown(desired);
-    for (const name of this.#failed()) this.#abortIfAsked(name, this.#slots.get(name)!.lastError?.message);
-    const { isBundled = () => true } = this.#options;
-    await this.#startAll((name) => isBundled(this.#slots.get(name)!.folder));
+    for (const name of this.slots.failed()) this.#abortIfAsked(name, this.slots.of(name).lastError?.message);
+    await this.#startAll((name) => this.slots.isBundled(name));
     const rest = this.#startAll(() => true);
     await Promise.race([rest, pause(START_PATIENCE, undefined, { ref: false })]);
     rest.catch((err) =>
@@ -167,8 +112,8 @@ export class PluginHost {
    */
   async #startAll(may: (name: string) => boolean): Promise<void> {
     for (;;) {
-      const { run, idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.#failed()));
-      const lacking = run.filter((name) => this.#slots.get(name)!.current === undefined);
+      const { run, idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.slots.failed()));
+      const lacking = run.filter((name) => this.slots.of(name).current === undefined);
       for (const name of lacking) {
         const isReady = this.#catalogue.upstreamOf(name).every((upstream) => !lacking.includes(upstream));
         if (!may(name) || !isReady || this.#moves.has(name) || this.#isStopped) continue;
@@ -178,7 +123,7 @@ export class PluginHost {
       }
       const under = [...this.#starting].filter(([name]) => may(name));
       if (under.length > 0) await Promise.race(under.map(([, started]) => started));
-      else return this.#noteIdle(idle);
+      else return this.slots.settle(idle, this.#desired);
     }
   }
 
@@ -187,11 +132,11 @@ export class PluginHost {
     const desired = this.#desired;
     const catalogue = this.#catalogue;
     try {
-      await this.#make({ ...this.#moveOf([name], new Set(), catalogue), desired, catalogue }, 'started');
+      await this.#make({ ...exchangeOf([name], new Set(), catalogue), desired, catalogue }, 'started');
     } catch (failure) {
       const cause = failure instanceof PluginChangeError ? failure.cause : failure;
       if (this.#isStopped) return;
-      this.#slots.get(name)!.fail(cause);
+      this.slots.of(name).fail(cause);
       this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
       // A variable that is wrong stops the start, whichever plugin reads it (decisions 0.5).
       if (namesVariable(cause) || this.#isRequired(name, cause)) throw new PluginChangeError(name, cause);
@@ -223,7 +168,7 @@ export class PluginHost {
         if (other !== undefined) await other;
         else return await this.#apply(planned, wanted, { found, gone }, around);
       } catch (failure) {
-        if (failure instanceof PluginChangeError) this.#slots.get(failure.plugin)?.fail(failure.cause);
+        if (failure instanceof PluginChangeError) this.slots.find(failure.plugin)?.fail(failure.cause);
         for (const one of found) this.#keepForLater(one, failure);
         throw failure;
       }
@@ -246,10 +191,11 @@ export class PluginHost {
       entered: () => {
         this.#catalogue = catalogue;
         this.#desired = wanted();
-        for (const one of found) if ('plugin' in one) this.#slots.get(one.name)!.hold(one);
+        for (const one of found) if ('plugin' in one) this.slots.of(one.name).hold(one);
       },
     });
-    this.#noteIdle(this.#planned(this.#desired, this.#catalogue, new Set(this.#failed())).idle);
+    const { idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.slots.failed()));
+    this.slots.settle(idle, this.#desired);
     for (const name of gone) void changed.drained.then(() => this.#forget(name));
     this.#catchUp();
     return changed;
@@ -295,7 +241,7 @@ export class PluginHost {
 
   /** Has the background work of every plugin end, within `drainTimeout` ms; `stop` waits for it. The plugins still serve. */
   drain(drainTimeout: number): void {
-    for (const { current } of this.slots) void current?.drain(drainTimeout);
+    for (const { current } of this.slots.all) void current?.drain(drainTimeout);
   }
 
   /**
@@ -307,7 +253,9 @@ export class PluginHost {
     this.#isStopped = true;
     const ends = Promise.all(this.#moves.ends());
     await Promise.race([ends, pause(STOP_PATIENCE, undefined, { ref: false })]);
-    const leaving = new Set(this.slots.flatMap(({ name, current }) => (current === undefined ? [] : [name])));
+    const leaving = new Set(
+      this.slots.all.flatMap(({ name, current }) => (current === undefined ? [] : [name])),
+    );
     const catalogue = this.#catalogue;
     await this.#exchange.run({
       ...{ arriving: [], leaving, reason: 'the gateway stops', desired: this.#desired, catalogue },
@@ -322,42 +270,29 @@ export class PluginHost {
     this.#heldBack = undefined;
     this.#exchange.activate(names);
     for (const name of names) {
-      const { lastError } = this.#slots.get(name)!;
+      const { lastError } = this.slots.of(name);
       if (lastError !== undefined) this.#abortIfAsked(name, lastError.message);
     }
   }
 
-  /** What has to come and go for another desired state and catalogue. What is on its way already is left alone, unless it is touched. Pure. */
+  /** What has to come and go for another desired state and catalogue. What is on its way already is left alone, unless it is touched. */
   #plan(desired: Desired, catalogue: Catalogue, touched: ReadonlySet<string>): Planned {
     const isUnderWay = (name: string) => !touched.has(name) && this.#moves.has(name);
-    const [running, rest] = partition(this.slots, ({ current }) => current !== undefined);
+    const { true: running = [], false: rest = [] } = Object.groupBy(
+      this.slots.all.map(({ name }) => name),
+      (name) => `${this.slots.of(name).current !== undefined}`,
+    );
     // What needs one that is on its way waits for it, as if it had failed until then.
-    const failed = [...this.#failed().filter((name) => !touched.has(name)), ...rest.filter(isUnderWay)];
-    const plan = this.#planned(desired, catalogue, new Set(failed));
-    const arriving: string[] = [];
-    const leaving = new Set(running.filter((name) => !catalogue.plugins.has(name) && !isUnderWay(name)));
-    for (const name of catalogue.graph.order.filter((one) => !isUnderWay(one))) {
-      const runs = running.includes(name);
-      const upstreamMoves = [...catalogue.upstreamOf(name), ...this.#catalogue.upstreamOf(name)].some(
-        (upstream) => arriving.includes(upstream) || leaving.has(upstream),
-      );
-      const shouldRun = plan.run.includes(name);
-      if (shouldRun && (!runs || touched.has(name) || upstreamMoves)) arriving.push(name);
-      if (runs && (!shouldRun || arriving.includes(name))) leaving.add(name);
-    }
-    return { ...this.#moveOf(arriving, leaving, catalogue), desired, catalogue };
-  }
-
-  #moveOf(arriving: readonly string[], leaving: ReadonlySet<string>, catalogue: Catalogue) {
-    const names = new Set([...arriving, ...leaving]);
-    const upstream = new Set(arriving.flatMap((name) => catalogue.upstreamOf(name)));
-    return { arriving, leaving, names, upstream: upstream.difference(names) };
+    const failed = [...this.slots.failed().filter((name) => !touched.has(name)), ...rest.filter(isUnderWay)];
+    const { run } = this.#planned(desired, catalogue, new Set(failed));
+    const conditions = { before: this.#catalogue, after: catalogue, run, running, touched, isUnderWay };
+    return { ...planExchange(conditions), desired, catalogue };
   }
 
   /** @throws PluginChangeError when the code could not be loaded, or does not go with that of the others. */
   #catalogueWith(found: readonly Discovered[], gone: readonly string[]): Catalogue {
     let catalogue = gone.reduce((without, name) => without.without(name), this.#catalogue);
-    for (const one of found) this.#slotOf(one);
+    for (const one of found) this.slots.add(one);
     for (const one of found) {
       if ('error' in one) throw new PluginChangeError(one.name, one.error);
       try {
@@ -371,7 +306,7 @@ export class PluginHost {
 
   /** A plugin that could not be added is known from now on, as a failed one that an operator may try again. */
   #keepForLater(found: Discovered, failure: unknown): void {
-    const slot = this.#slots.get(found.name)!;
+    const slot = this.slots.of(found.name);
     if (slot.current !== undefined || !('plugin' in found)) return;
     if (slot.status.state !== 'failed') slot.fail(failure);
     slot.hold(found);
@@ -384,42 +319,19 @@ export class PluginHost {
   }
 
   #forget(name: string): void {
-    const slot = this.#slots.get(name);
-    if (slot?.current === undefined && !this.#catalogue.plugins.has(name)) this.#slots.delete(name);
-  }
-
-  #slotOf(found: Unloaded): Slot {
-    const slot = this.#slots.get(found.name) ?? new Slot(found, () => this.#options.clock.now());
-    this.#slots.set(found.name, slot);
-    return slot;
-  }
-
-  #failed(): readonly string[] {
-    return this.slots.filter(({ status }) => status.state === 'failed').map(({ name }) => name);
+    const isGone = this.slots.find(name)?.current === undefined && !this.#catalogue.plugins.has(name);
+    if (isGone) this.slots.delete(name);
   }
 
   /** Which plugins are to run. */
   #planned(desired: Desired, { graph, plugins }: Catalogue, failed: ReadonlySet<string>): RunPlan {
-    const unloaded = this.#unloaded().map(({ name }) => name);
+    const unloaded = this.slots.unloaded().map(({ name }) => name);
     return planRun({ graph, plugins, desired, only: this.#options.only, failed, unloaded });
-  }
-
-  #noteIdle(idle: RunPlan['idle']): void {
-    for (const [name, rest] of idle) this.#slots.get(name)!.settle(rest);
-    for (const slot of this.#unloaded()) {
-      const rest = restOf(slot.name, this.#desired, this.#options.only);
-      if (rest !== undefined) slot.settle(rest);
-    }
-  }
-
-  /** Slots whose code was never imported, since nothing of it was to run. */
-  #unloaded(): readonly Slot[] {
-    return this.slots.filter(({ plugin, status }) => plugin === undefined && status.state !== 'failed');
   }
 
   #noteUnknown(desired: Desired): void {
     for (const name of desired.plugins.keys()) {
-      if (!this.#slots.has(name))
+      if (this.slots.find(name) === undefined)
         this.#options.log.warn({ plugin: name }, 'gateway.yaml names a plugin that no folder holds');
     }
   }
@@ -435,12 +347,6 @@ export class PluginHost {
     const onFailure = entryOf(this.#desired, name).onFailure ?? plugin?.onFailure ?? 'continue';
     if (onFailure === 'abort') throw new PluginChangeError(name, cause);
   }
-}
-
-/** The names of the slots for which `isSo` holds, and those of the others. */
-function partition(slots: readonly Slot[], isSo: (slot: Slot) => boolean): readonly [string[], string[]] {
-  const { true: those = [], false: others = [] } = Object.groupBy(slots, (slot) => `${isSo(slot)}`);
-  return [those.map(({ name }) => name), others.map(({ name }) => name)];
 }
 
 function leftOutReason(last: Date): string {

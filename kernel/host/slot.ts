@@ -1,8 +1,12 @@
+import { StateHistory } from '../../foundation/base/state-history.ts';
 import { placeOf } from '../../foundation/code/error-place.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { Discovered } from './plugin-folders.ts';
 import type { PluginInstance } from './plugin-instance.ts';
+
+/** Where a plugin stands (DESIGN 3). */
+export type PluginState = 'declared' | 'waiting' | 'starting' | 'active' | 'draining' | 'stopped' | 'failed';
 
 /** A failure that the operator should see. */
 interface LastError {
@@ -24,7 +28,7 @@ export class Slot {
   plugin: Plugin | undefined;
   /** How often the code of `plugin` had been imported before; `undefined` for one that is no folder's. */
   generation: number | undefined;
-  readonly status: Status;
+  readonly status: StateHistory<PluginState>;
   /** The generation that serves. */
   current: PluginInstance | undefined;
   startedAt: Date | undefined;
@@ -41,7 +45,7 @@ export class Slot {
     this.name = name;
     this.folder = folder;
     this.#now = now;
-    this.status = new Status(now, `found in ${folder}`);
+    this.status = new StateHistory(now, 'declared', `found in ${folder}`);
   }
 
   /** Takes the code that was found for what runs, or would. */
@@ -73,48 +77,5 @@ export class Slot {
     this.startMilliseconds = milliseconds;
     this.lastError = undefined;
     this.status.set('active', reason);
-  }
-}
-
-/** Where a plugin stands (DESIGN 3). */
-type PluginState = 'declared' | 'waiting' | 'starting' | 'active' | 'draining' | 'stopped' | 'failed';
-
-/** One change of state. */
-export interface StatusChange {
-  readonly state: PluginState;
-  readonly reason: string;
-  readonly at: Date;
-}
-
-/** How many changes are remembered. */
-const HISTORY = 20;
-
-/** A plugin's state with its reason and time, and the latest changes. */
-class Status {
-  #history: StatusChange[] = [];
-  readonly #now: () => number;
-
-  constructor(now: () => number, reason: string) {
-    this.#now = now;
-    this.set('declared', reason);
-  }
-
-  get current(): StatusChange {
-    return this.#history.at(-1)!;
-  }
-
-  get state(): PluginState {
-    return this.current.state;
-  }
-
-  /** Oldest first, twenty at most. */
-  get history(): readonly StatusChange[] {
-    return this.#history;
-  }
-
-  set(state: PluginState, reason: string): void {
-    const last = this.#history.at(-1);
-    if (last?.state === state && last.reason === reason) return;
-    this.#history = [...this.#history, { state, reason, at: new Date(this.#now()) }].slice(-HISTORY);
   }
 }

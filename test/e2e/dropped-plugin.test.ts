@@ -15,7 +15,7 @@ spec: {text: Cloudy}
 `;
 
 const post = ({ request }: TestGateway, body: object) => request('/v1/weather', { method: 'POST', body });
-const stateOf = ({ gateway }: TestGateway) => gateway.host.slot('weather')?.status.state;
+const stateOf = ({ gateway }: TestGateway) => gateway.host.slots.find('weather')?.status.state;
 
 test('a plugin with a route, a gRPC method and a YAML kind is dropped in, edited, reloaded and removed; nothing else notices', async (t) => {
   const folder = await pluginFolder(t);
@@ -68,7 +68,7 @@ test('a plugin with a route, a gRPC method and a YAML kind is dropped in, edited
   await until(async () => (await post(gateway, { preset: 'sky' })).body.text === 'Clear!');
 
   await folder.remove('weather');
-  await until(() => gateway.gateway.host.slot('weather') === undefined);
+  await until(() => gateway.gateway.host.slots.find('weather') === undefined);
   t.is((await post(gateway, { text: 'gone' })).status, 404);
   t.is((await weather.call('GetItem', { id: added.body.id })).code, 'UNIMPLEMENTED');
   t.is((await gateway.request('/neighbour')).status, 200);
@@ -97,7 +97,7 @@ test('two plugins with one gRPC service or one YAML kind: the later one is refus
     const plugin = path.join(other, 'plugin.ts');
     await writeFile(plugin, (await readFile(plugin, 'utf8')).replace(from, to));
     await gateway.request(`/admin/v1/plugins/${name}/reload`, { method: 'POST' });
-    await until(() => gateway.gateway.host.slot(name)?.status.state === 'failed');
+    await until(() => gateway.gateway.host.slots.find(name)?.status.state === 'failed');
     const { reason } = (await gateway.request(`/admin/v1/plugins/${name}`)).body;
     t.regex(reason, /Weather/);
     t.regex(reason, /\bweather\b/);

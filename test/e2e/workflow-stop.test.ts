@@ -73,7 +73,7 @@ async function startTwoRuns(t: ExecutionContext, env: Record<string, string>) {
   const runs = [await gateway.start(definition, {}, 0), await gateway.start(definition, {}, 0)];
   const [first, second] = runs.map(({ id }) => String(id)) as [string, string];
   await until(() => acme.held.size === 2);
-  const isDraining = (plugin: string) => gateway.gateway.host.slot(plugin)!.status.state === 'draining';
+  const isDraining = (plugin: string) => gateway.gateway.host.slots.find(plugin)!.status.state === 'draining';
   return { gateway, acme, receiver, first, second, isDraining };
 }
 

@@ -37,7 +37,7 @@ async function heap(): Promise<void> {
     collect!();
     await pause(50);
   }
-  const leaks = gateway.gateway.host.slots.flatMap(({ name, leaks }) =>
+  const leaks = gateway.gateway.host.slots.all.flatMap(({ name, leaks }) =>
     leaks.map((leak) => `${name}: ${leak}`),
   );
   tell({ kind: 'heap', bytes: process.memoryUsage().heapUsed, leaks });

@@ -78,7 +78,7 @@ async function methodProblems({
   loop,
 }: Visit): Promise<readonly string[]> {
   const problems: string[] = [];
-  const services = gateway.gateway.host.slot(subject.plugin.name)?.current?.effects.grpc ?? [];
+  const services = gateway.gateway.host.slots.find(subject.plugin.name)?.current?.effects.grpc ?? [];
   for (const { declaration, methods } of services.map(compiledOf)) {
     const { proto, includeDirs, service } = declaration;
     const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });

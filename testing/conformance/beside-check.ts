@@ -25,8 +25,8 @@ export async function besideCheck(subject: Subject): Promise<readonly string[]> 
     subject,
     async ({ gateway }) => {
       const { slots } = gateway.host;
-      const own = slots.find(({ name }) => name === subject.plugin.name)!;
-      return slots
+      const own = slots.of(subject.plugin.name);
+      return slots.all
         .filter((slot) => slot !== own && slot.current !== undefined)
         .flatMap((other) => shared(other, own));
     },

@@ -53,7 +53,7 @@ async function start(
 
 /** Waits for the plugin's set-up, which a start need not do. @throws NotRunning with the reason */
 async function settled({ gateway }: TestGateway, { name }: Plugin, setupTimeout: number): Promise<void> {
-  const { status } = gateway.host.slot(name)!;
+  const { status } = gateway.host.slots.find(name)!;
   const until = performance.now() + setupTimeout + PATIENCE;
   while ((status.state === 'declared' || status.state === 'starting') && performance.now() < until)
     await pause(BETWEEN_LOOKS);
@@ -64,7 +64,7 @@ async function settled({ gateway }: TestGateway, { name }: Plugin, setupTimeout:
 
 /** The routes that the plugin serves now, with each operation that its mounted routers declare. */
 export function routesOf(gateway: TestGateway, plugin: Plugin): readonly CompiledRoute[] {
-  const routes = gateway.gateway.host.slot(plugin.name)?.current?.effects.routes ?? [];
+  const routes = gateway.gateway.host.slots.find(plugin.name)?.current?.effects.routes ?? [];
   return routes.flatMap((route) =>
     route.kind === 'router' ? [route, ...mountedOperations(route)] : [route],
   );

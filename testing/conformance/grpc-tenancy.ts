@@ -16,7 +16,7 @@ export async function grpcReadProblems(
   world: World,
 ): Promise<readonly string[]> {
   const problems: string[] = [];
-  const services = gateway.gateway.host.slot(plugin.name)?.current?.effects.grpc ?? [];
+  const services = gateway.gateway.host.slots.find(plugin.name)?.current?.effects.grpc ?? [];
   for (const { declaration, methods } of services.map(compiledOf)) {
     const { proto, includeDirs, service } = declaration;
     const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });

@@ -22,7 +22,7 @@ export async function lifecycleCheck(subject: Subject): Promise<readonly string[
   const { plugin } = handles;
   // Waited for here: the handles are watched until then.
   return await withGateway({ ...subject, plugin }, async (gateway) => {
-    const effects = () => reportEffects(gateway.gateway.host.slot(name)!.current!.effects);
+    const effects = () => reportEffects(gateway.gateway.host.slots.find(name)!.current!.effects);
     const first = effects();
     await turn(gateway, plugin, 'disable');
     const metrics = await metricNames(gateway);
@@ -53,7 +53,7 @@ function jobProblems({ name, jobs = [] }: Plugin, workers: readonly string[]): r
 
 /** What the gateway had to end itself, and undos that failed. */
 function leaksOf(gateway: TestGateway, plugin: Plugin): readonly string[] {
-  return gateway.gateway.host.slot(plugin.name)!.leaks.map((leak) => `after its stop: ${leak}`);
+  return gateway.gateway.host.slots.find(plugin.name)!.leaks.map((leak) => `after its stop: ${leak}`);
 }
 
 async function metricNames(gateway: TestGateway): Promise<Set<string>> {

@@ -50,7 +50,7 @@ export async function personalDataCheck(subject: Subject): Promise<readonly stri
 
 /** What the plugin contributes. */
 function contributed(gateway: TestGateway, plugin: Plugin): readonly PersonalData[] {
-  const { contributions = [] } = gateway.gateway.host.slot(plugin.name)?.current?.effects ?? {};
+  const { contributions = [] } = gateway.gateway.host.slots.find(plugin.name)?.current?.effects ?? {};
   return contributions
     .filter(({ pointId }) => pointId === PersonalDataPoint.id)
     .map(({ value }) => value as PersonalData);

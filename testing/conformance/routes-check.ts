@@ -23,7 +23,7 @@ function schemaProblems(
 export async function routesCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(subject, async (gateway) => {
     const { plugin } = subject;
-    const { grpc = [] } = gateway.gateway.host.slot(plugin.name)?.current?.effects ?? {};
+    const { grpc = [] } = gateway.gateway.host.slots.find(plugin.name)?.current?.effects ?? {};
     const methods = grpc.flatMap((service) => compiledOf(service).methods);
     return [
       ...routesOf(gateway, plugin).flatMap(problemsOf),

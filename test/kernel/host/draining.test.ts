@@ -46,7 +46,7 @@ function partPlugin(name: string, log: string[], needs: Plugin['needs'] = {}) {
 async function start(t: ExecutionContext, options: TestGatewayOptions) {
   const gateway = await startTestGateway(options);
   t.teardown(gateway.stop);
-  const stateOf = (name: string) => gateway.gateway.host.slot(name)!.status.state;
+  const stateOf = (name: string) => gateway.gateway.host.slots.find(name)!.status.state;
   const turn = (name: string, verb: string) =>
     gateway.request(`/admin/v1/plugins/${name}/${verb}`, { method: 'POST' });
   return Object.assign(gateway, { stateOf, turn });
@@ -101,7 +101,7 @@ test('a plugin that needs another is there until the calls of that one have ende
   });
   const gateway = await start(t, { plugins: [engine, partPlugin('nut', log, { engine: Engine })] });
   const slow = gateway.request('/slow');
-  await until(() => gateway.gateway.host.slot('engine')!.current!.inFlight.size === 1);
+  await until(() => gateway.gateway.host.slots.find('engine')!.current!.inFlight.size === 1);
   const disabled = gateway.turn('engine', 'disable');
   await until(() => gateway.stateOf('engine') === 'draining');
   open();
@@ -173,7 +173,7 @@ test('what a plugin without background work contributes is gone at once, whateve
   });
   const gateway = await start(t, { plugins: [owner, red] });
   const slow = gateway.request('/slow');
-  await until(() => gateway.gateway.host.slot('red')!.current!.inFlight.size === 1);
+  await until(() => gateway.gateway.host.slots.find('red')!.current!.inFlight.size === 1);
   const disabled = gateway.turn('red', 'disable');
   await until(() => gateway.stateOf('red') === 'draining');
   t.deepEqual((await gateway.request('/colors')).body, { colors: [] });

@@ -44,7 +44,7 @@ const report = async (gateway: TestGateway, name: string) =>
   (await gateway.request(`/admin/v1/plugins/${name}`)).body;
 
 /** Without a request: those are counted. */
-const slot = (gateway: TestGateway, name: string) => gateway.gateway.host.slot(name);
+const slot = (gateway: TestGateway, name: string) => gateway.gateway.host.slots.find(name);
 
 const answer = (gateway: TestGateway, path: string, word: string | number) =>
   until(async () => {

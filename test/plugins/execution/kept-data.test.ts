@@ -15,7 +15,7 @@ type Gateway = Awaited<ReturnType<typeof startJobs>>;
 
 /** What the plugin contributes to a point. */
 function contributed<T>({ gateway }: Gateway, point: { readonly id: string }): T {
-  const effects = gateway.host.slot('execution')!.current!.effects;
+  const effects = gateway.host.slots.find('execution')!.current!.effects;
   return effects.contributions.find(({ pointId }) => pointId === point.id)!.value as T;
 }
 

@@ -27,7 +27,7 @@ test('each table of tenants of a gateway is exported by somebody, and each secti
   const gateway = await startTestGateway();
   t.teardown(gateway.stop);
   const { host, services } = gateway.gateway;
-  const data = host.slots
+  const data = host.slots.all
     .flatMap(({ current }) => current?.effects.contributions ?? [])
     .filter(({ pointId }) => pointId === PersonalDataPoint.id)
     .map(({ value }) => value as PersonalData);

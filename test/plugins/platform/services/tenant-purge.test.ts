@@ -78,7 +78,7 @@ async function naming(fresh: FreshDatabase, id: string): Promise<readonly string
 async function fillTables({ gateway }: TestGateway, tenantId: string, word: string): Promise<void> {
   const registered = [
     ...[kernelRegistration, jobRegistration, egressRegistration].flatMap(({ entities }) => entities),
-    ...gateway.host.slots.flatMap(({ plugin }) => plugin?.entities ?? []),
+    ...gateway.host.slots.all.flatMap(({ plugin }) => plugin?.entities ?? []),
   ];
   const entities = gateway.services.database.forTenant(tenantId);
   for (const { entity, declared } of registered.map(unwrap)) {

@@ -1,0 +1,106 @@
+import { placeOf } from '../../foundation/code/error-place.ts';
+import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
+import { changedEntries, type Desired, restOf } from './desired.ts';
+import type { RunPlan } from './plan.ts';
+import type { Unloaded } from './plugin-folders.ts';
+import { Slot } from './slot.ts';
+
+/** What the slots are made of. */
+export interface SlotsOptions {
+  /** `SVC_PLUGINS`; empty for all. */
+  readonly only: readonly string[];
+  /** Whether a plugin comes with the gateway. Default: all. */
+  readonly isBundled?: (folder: string) => boolean;
+  readonly now: () => number;
+}
+
+/** The plugins of the deployment, and what each of them is in. */
+export class Slots {
+  readonly #options: SlotsOptions;
+  readonly #slots = new Map<string, Slot>();
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+  }
+
+  get all(): readonly Slot[] {
+    return [...this.#slots.values()];
+  }
+
+  find(name: string): Slot | undefined {
+    return this.#slots.get(name);
+  }
+
+  /** That of a plugin which is known. */
+  of(name: string): Slot {
+    return this.#slots.get(name)!;
+  }
+
+  /** That of a plugin which was found, from now on if it is new. */
+  add(found: Unloaded): Slot {
+    const slot = this.#slots.get(found.name) ?? new Slot(found, this.#options.now);
+    this.#slots.set(found.name, slot);
+    return slot;
+  }
+
+  delete(name: string): void {
+    this.#slots.delete(name);
+  }
+
+  isBundled(name: string): boolean {
+    const { isBundled = () => true } = this.#options;
+    return isBundled(this.of(name).folder);
+  }
+
+  failed(): readonly string[] {
+    return this.all.filter(({ status }) => status.state === 'failed').map(({ name }) => name);
+  }
+
+  /** Those whose code was never imported, since nothing of it was to run. */
+  unloaded(): readonly Slot[] {
+    return this.all.filter(({ plugin, status }) => plugin === undefined && status.state !== 'failed');
+  }
+
+  /** Plugins that should run and do not, with the reason. */
+  degraded(): readonly DegradedPlugin[] {
+    return this.all
+      .filter(({ status }) => status.state === 'failed' || status.state === 'waiting')
+      .map(({ name, status }) => ({ name, state: status.state, reason: status.current.reason }));
+  }
+
+  /** The plugins that have work in hand, or had since this was asked last. */
+  busy(): readonly string[] {
+    return this.all.filter(({ current }) => current?.wasBusy()).map(({ name }) => name);
+  }
+
+  /** The plugin, not one of the bundled, in whose code an error has its origin. */
+  culpritOf(error: unknown): string | undefined {
+    return this.all.find(({ name, folder }) => !this.isBundled(name) && placeOf(error, folder) !== undefined)
+      ?.name;
+  }
+
+  /** Whether `desired` and `SVC_PLUGINS` let a plugin run. */
+  mayRun(name: string, desired: Desired): boolean {
+    return restOf(name, desired, this.#options.only) === undefined;
+  }
+
+  /** Plugins that `next` lets run and whose code is not there yet, or that could not be loaded and are to be tried again. */
+  lacking(before: Desired, next: Desired): readonly string[] {
+    const changed = changedEntries(before, next);
+    return this.all
+      .filter(({ plugin, name, status }) => {
+        const isNew = status.state !== 'failed' || changed.includes(name);
+        return plugin === undefined && isNew && this.mayRun(name, next);
+      })
+      .map(({ name }) => name);
+  }
+
+  /** Notes of each plugin that is not to run why it is not. */
+  settle(idle: RunPlan['idle'], desired: Desired): void {
+    for (const [name, rest] of idle) this.of(name).settle(rest);
+    for (const slot of this.unloaded()) {
+      const rest = restOf(slot.name, desired, this.#options.only);
+      if (rest !== undefined) slot.settle(rest);
+    }
+  }
+}
