@@ -14,6 +14,7 @@ import {
 } from '../../foundation/http/body.ts';
 import type { BodyBudget } from '../../foundation/http/body-budget.ts';
 import { awaitsContinue } from '../../foundation/http/early-answers.ts';
+import { namedParams } from '../../foundation/http/path-pattern.ts';
 import type { SseTimes } from '../../foundation/http/sse-writer.ts';
 import type { StreamLimit } from '../../foundation/limits/stream-limit.ts';
 import { Reply } from '../api/reply.ts';
@@ -21,7 +22,6 @@ import type { Route } from '../api/route.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { respond } from '../http/respond.ts';
-import { namedParams } from './named-params.ts';
 import { bodyLimitOf, exchangeOf } from './request-body.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';

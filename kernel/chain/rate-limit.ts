@@ -1,11 +1,11 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import { headerOf } from '../../foundation/http/headers.ts';
+import { namedParams } from '../../foundation/http/path-pattern.ts';
 import { addressGroup } from '../../foundation/http/source-address.ts';
 import type { Decision, RateLimits, RateWindow } from '../../foundation/limits/rate-limits.ts';
 import type { RouteLimit } from '../api/route.ts';
 import type { CallState } from './call-state.ts';
-import { namedParams } from './named-params.ts';
 import type { Context, Middleware } from './request-state.ts';
 
 /** What the limits of requests are made of. */

@@ -3,6 +3,7 @@ import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { createValidator, type InputPlace, type Validator } from '../../foundation/base/json-schema.ts';
 import { Type } from '../../foundation/base/type.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
+import { checkPathPattern } from '../../foundation/http/path-pattern.ts';
 import type { Access } from '../api/access.ts';
 import type { MountOptions, Route } from '../api/route.ts';
 
@@ -41,7 +42,7 @@ const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
  */
 export function compileRoute(definition: Route, owner: string, inFlight: InFlight): CompiledRoute {
   const label = `${definition.method} ${definition.path}`;
-  if (!definition.path.startsWith('/')) throw new Error(`${label}: a path starts with a slash`);
+  checkPathPattern(label, definition.path);
   if (definition.access === undefined)
     throw new Error(`${label}: a route without an access rule is not mounted`);
   if (!definition.summary) throw new Error(`${label}: a route needs a summary`);
@@ -89,11 +90,13 @@ export function compileMount(
   if (mount.access === undefined)
     throw new Error(`${mount.prefix}: a mount without an access rule is refused`);
   checkLimit(mount.prefix, mount.rateLimit);
+  const pattern = `${mount.prefix.replace(/\/$/, '')}/{rest*}`;
+  checkPathPattern(mount.prefix, pattern);
   return {
     kind: 'router',
     owner,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    pattern: `${mount.prefix.replace(/\/$/, '')}/{rest*}`,
+    pattern,
     access: mount.access,
     summary: mount.summary,
     errors: 'problem',

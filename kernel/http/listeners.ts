@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
+import { closeGracefully, connectionsOf } from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
@@ -94,7 +95,7 @@ export class Listeners {
       serve(request, response);
     });
     server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
-    const sockets = socketsOf(server);
+    const sockets = connectionsOf(server);
     await listen(server, address, owner);
     this.#open.set(key, { server, sockets, answers, isKernels, table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');
@@ -124,7 +125,7 @@ export class Listeners {
     for (const [key, listener] of this.#open) {
       if (used.has(key) || listener.isKernels) continue;
       this.#open.delete(key);
-      void closeServer(listener);
+      void closeGracefully(listener.server, listener.sockets);
     }
   }
 
@@ -152,43 +153,13 @@ export class Listeners {
 
   /** Stops accepting on every address; connections without a request are closed, others finish theirs. */
   async close(): Promise<void> {
-    const closing = [...this.#open.values()].map(closeServer);
-    await Promise.all(closing);
+    const open = [...this.#open.values()];
+    await Promise.all(open.map(({ server, sockets }) => closeGracefully(server, sockets)));
     this.#open.clear();
   }
 
   /** Cuts what is still open. */
   destroy(): void {
-    // Also those that Node no longer counts among its connections.
     for (const { sockets } of this.#open.values()) for (const socket of sockets) socket.destroy();
   }
 }
-
-function socketsOf(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
-}
-
-/** Stops accepting; a connection that stays open between requests is closed at the end of the one it is serving. */
-function closeServer({ server, sockets }: Listener): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const closeIdle = () => {
-    server.closeIdleConnections();
-    // Node takes a connection that was opened in advance for a request that is about to come.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  };
-  const sweep = setInterval(closeIdle, IDLE_SWEEP);
-  server.close(() => {
-    clearInterval(sweep);
-    resolve();
-  });
-  closeIdle();
-  return promise;
-}
-
-/** Milliseconds between looks for connections that have become idle while a server closes. */
-const IDLE_SWEEP = 25;

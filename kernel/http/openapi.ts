@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { toOpenApiContent, toOpenApiSchema } from '../../foundation/base/openapi-schema.ts';
 import { Type } from '../../foundation/base/type.ts';
 import { BODY_TYPES } from '../../foundation/http/body.ts';
+import { paramNames } from '../../foundation/http/path-pattern.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { type CredentialKind, describedAccess, securitySchemes } from './openapi-access.ts';
 import { answersOf, membersOf, sharedAnswers } from './openapi-answers.ts';
@@ -94,7 +95,7 @@ function operationId({ definition, pattern }: CompiledRoute): string {
 /** The parameters of a path; those that its schema does not name are described as any text. */
 function pathParameters(schema: TSchema | undefined, pattern: string): TSchema {
   const described = new Map(membersOf(schema));
-  const names = [...pattern.matchAll(/\{(\w+)\*?\}/g)].map(([, name = '']) => name);
+  const names = paramNames(pattern);
   return Type.Object(Object.fromEntries(names.map((name) => [name, described.get(name) ?? Type.String()])));
 }
 

@@ -1,5 +1,6 @@
 import findMyWay from 'find-my-way';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
+import { routerPath, shapeOf } from '../../foundation/http/path-pattern.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
 /** What a path and method lead to. */
@@ -28,26 +29,27 @@ export class RouteCollision extends Error {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const NOTHING: Match = { kind: 'nothing' };
 
+type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>;
+
 /**
  * The routes of one address, immutable: a change of plugins builds a new table and swaps it in, so a request sees either
- * all routes of a plugin or none.
+ * all routes of a plugin or none. The router of a table is made for its first request: while a gateway starts, each plugin
+ * that comes replaces a table that no request has seen.
  */
 export class RouteTable {
   readonly routes: readonly CompiledRoute[];
-  readonly #router = findMyWay({ ignoreTrailingSlash: false, maxParamLength: 512 });
+  #router: Router | undefined;
 
   /** @throws RouteCollision naming both owners. */
   constructor(routes: readonly CompiledRoute[]) {
     this.routes = routes;
     const owners = new Map<string, string>();
     for (const route of routes) {
-      for (const method of route.methods) {
-        const key = `${method} ${route.pattern.replaceAll(/\{[^}]*\}/g, '{}')}`;
+      for (const [method, path] of placesOf(route)) {
+        const key = `${method} ${shapeOf(path)}`;
         const owner = owners.get(key);
-        if (owner !== undefined) throw new RouteCollision(method, route.pattern, owner, route.owner);
+        if (owner !== undefined) throw new RouteCollision(method, path, owner, route.owner);
         owners.set(key, route.owner);
-        for (const path of routerPaths(route))
-          this.#router.on(method as findMyWay.HTTPMethod, path, never, route);
       }
     }
   }
@@ -63,6 +65,7 @@ export class RouteTable {
   }
 
   #lookup(method: string, path: string): Extract<Match, { kind: 'route' }> | undefined {
+    this.#router ??= routerOf(this.routes);
     const result = this.#router.find(method as findMyWay.HTTPMethod, path);
     if (result === null) return undefined;
     return { kind: 'route', route: result.store, params: result.params as Record<string, string> };
@@ -75,14 +78,20 @@ export class RouteTable {
   }
 }
 
-/** `/v1/{id}/x` → `/v1/:id/x`; a literal colon is doubled, as the router wants it. */
-function routerPaths(route: CompiledRoute): readonly string[] {
-  const path = route.pattern
-    .replaceAll(':', '::')
-    .replace(/\{[^}]*\*\}$/, '*')
-    .replaceAll(/\{([^}]+)\}/g, ':$1');
+function routerOf(routes: readonly CompiledRoute[]): Router {
+  const router = findMyWay({ ignoreTrailingSlash: false, maxParamLength: 512 });
+  for (const route of routes) {
+    for (const [method, path] of placesOf(route))
+      router.on(method as findMyWay.HTTPMethod, routerPath(path), never, route);
+  }
+  return router;
+}
+
+/** Each method with each path that leads to a route. */
+function placesOf({ kind, methods, pattern }: CompiledRoute): readonly (readonly [string, string])[] {
   // What is mounted below a prefix answers at the prefix itself, too.
-  return route.kind === 'router' ? [path, path.slice(0, -2) || '/'] : [path];
+  const paths = kind === 'router' ? [pattern, pattern.replace(/\/\{[^}]*\}$/, '') || '/'] : [pattern];
+  return methods.flatMap((method) => paths.map((path) => [method, path] as const));
 }
 
 function never(): never {

@@ -61,6 +61,39 @@ test('one method and path of two owners is refused, whatever the parameters are 
   t.throws(() => new RouteTable(routes), { message: /served by both one and two/ });
 });
 
+test('a prefix that is mounted, and a route at it or below it, are refused', (t) => {
+  const mount = { prefix: '/tool', access: access.public(), summary: 'a router', middleware: () => {} };
+  for (const path of ['/tool', '/tool/{id}']) {
+    const routes = [compileMount(mount, 'one', new InFlight()), compiled('GET', path, 'two')];
+    t.throws(() => new RouteTable(routes), { message: /^GET .* is served by both one and two$/ });
+  }
+});
+
+test('a path that the router would read as something else does not compile', (t) => {
+  for (const path of [
+    '/a/{id}',
+    '/a/{id}.json',
+    '/a/{from}-{to}/b',
+    '/a:b/{id}',
+    '/files/{path*}',
+    '/%C3%A4',
+  ])
+    t.notThrows(() => compiled('GET', path), path);
+  for (const path of [
+    '/a*',
+    '/a/{id}?',
+    '/a(b)',
+    '/a b',
+    '/a/{id}:stop',
+    '/a/{a}{b}',
+    '/a/{rest*}/b',
+    '/a/{',
+    '/a/{1}',
+  ])
+    t.throws(() => compiled('GET', path), { message: /^GET .*: a path is text with parameters/ }, path);
+  t.throws(() => compiled('GET', 'a'), { message: /starts with a slash/ });
+});
+
 test('a route without an access rule, or without a summary, does not compile', (t) => {
   const bare = { method: 'GET', path: '/a', handle: () => undefined };
   t.throws(() => compileRoute({ ...bare, summary: 'a' } as never, 'one', new InFlight()), {

@@ -20,7 +20,7 @@ for (const { title, run } of pluginConformance(pages)) {
 test('without a folder nothing is registered, and the paths are not there', async (t) => {
   const gateway = await startTestGateway({ plugins: [pages] });
   t.teardown(gateway.stop);
-  t.deepEqual(gateway.gateway.host.slot('pages')?.current?.effects.routes, []);
+  t.deepEqual(gateway.gateway.host.slots.find('pages')?.current?.effects.routes, []);
   for (const where of ['/', '/admin.html', '/static/app.js'])
     t.like(await gateway.request(where), { status: 404, body: { code: 'path.not-found' } });
 });
@@ -146,9 +146,10 @@ test('a compressed file beside a file is sent in its place, while it is not olde
   t.not(plain.headers.etag, brotli.headers.etag);
   const part = await get('/static/app.js', { 'accept-encoding': 'br', range: 'bytes=3-8' });
   t.is(part.bytes.toString(), 'brotli');
-  // Of an earlier build: the gateway compresses the file itself.
-  const gzip = await get('/static/app.js', { 'accept-encoding': 'gzip' });
-  t.is(gzip.headers['content-encoding'], 'gzip');
+  // Of an earlier build: the gateway compresses the file itself, as soon as it cannot change unseen any more.
+  const packed = () => get('/static/app.js', { 'accept-encoding': 'gzip' });
+  await until(async () => (await packed()).headers['content-encoding'] === 'gzip');
+  const gzip = await packed();
   t.is(gunzipSync(gzip.bytes).toString(), SCRIPT);
 });
 

@@ -1,0 +1,36 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Milliseconds between looks for connections that have become idle while a server closes. */
+const IDLE_SWEEP = 25;
+
+/** The connections of a server that are open from now on, those included that Node no longer counts among its own. */
+export function connectionsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+/**
+ * Stops accepting; a connection that stays open between requests is closed at the end of the one it is serving. Resolves when all are closed.
+ *
+ * @param sockets those of `connectionsOf`
+ */
+export function closeGracefully(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    // Node takes a connection that was opened in advance for a request that is about to come.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+  const sweep = setInterval(closeIdle, IDLE_SWEEP);
+  server.close(() => {
+    clearInterval(sweep);
+    resolve();
+  });
+  closeIdle();
+  return promise;
+}
