@@ -13,6 +13,7 @@ import { within } from '../base/deadline.ts';
 import { withCommitHooks } from './after-commit.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
 import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
+import { createPatientConnection, type PatientConnection } from './drivers/patient-connection.ts';
 import { EntityRegistry } from './entity-registry.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import type { Family } from './family.ts';
@@ -57,7 +58,8 @@ export class SqlDatabase implements Database, TenantSource {
   readonly groups: WriteGroups;
   readonly #driver: FamilyDriver;
   readonly #options: ConnectOptions;
-  readonly #connect: Connect;
+  /** For migrations, which take longer than a statement of a request may. */
+  readonly #patient: PatientConnection;
   readonly #role: string;
   readonly #registry: EntityRegistry;
   readonly #tables: ReturnType<typeof createTenantTables>;
@@ -78,7 +80,9 @@ export class SqlDatabase implements Database, TenantSource {
     this.tenancies = tenancies;
     this.#driver = driver;
     this.#options = options;
-    this.#connect = connectFamily;
+    this.#patient = createPatientConnection(() =>
+      connectFamily(family, { ...options, maxConnections: 1, statementTimeoutMs: 0 }),
+    );
     this.#role = applicationRole;
     this.#registry = new EntityRegistry(driver.orm, tenancies);
     this.plainRows = createPlainRows(driver, family);
@@ -241,6 +245,7 @@ export class SqlDatabase implements Database, TenantSource {
 
   close(): Promise<void> {
     const end = async () => {
+      await this.#patient.close();
       await this.#driver.release?.();
       await this.#driver.orm.close(true);
     };
@@ -314,19 +319,7 @@ export class SqlDatabase implements Database, TenantSource {
       tableOptions: this.#driver.tableOptions,
       log: this.#options.log,
       clock: this.#options.clock,
-      patiently: async (work) => {
-        if (this.family === 'sqlite') return work(this.#kysely);
-        const patient = await this.#connect(this.family, {
-          ...this.#options,
-          maxConnections: 1,
-          statementTimeoutMs: 0,
-        });
-        try {
-          return await work(patient.orm.driver.getConnection().getClient());
-        } finally {
-          await patient.orm.close(true);
-        }
-      },
+      patiently: (work) => (this.family === 'sqlite' ? work(this.#kysely) : this.#patient.lend(work)),
     };
   }
 }
@@ -347,6 +340,8 @@ function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOpti
     // Two generations of one owner share their tables for a while; the registry refuses every other double.
     discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
     filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
+    // Relations are not kept in step on loaded entities: every change is a statement of its own.
+    propagationOnPrototype: false,
     schemaGenerator: { skipTables: [JOURNAL, NOTES, TABLE_OWNERS], ignorePolicies: true },
     // Texts of statements, without the values in them, and only at level `trace`.
     debug: log.isLevelEnabled('trace') ? ['query', 'info'] : ['info'],
