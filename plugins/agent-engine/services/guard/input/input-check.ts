@@ -45,14 +45,10 @@ const HIDDEN = {
  * finding names a rule, never the text. It is a filter of known techniques: paraphrases that use none of the words pass.
  */
 export function createInputCheck(): (text: string, origin: TextOrigin) => Finding | undefined {
-  /** Some tens of milliseconds of work: built at the first check, so that startup does not wait for it. */
-  let trie: PhraseTrie | undefined;
-
   /** What speaks against a text, and the meanings in it. */
   function weigh(text: string, origin: TextOrigin): { evidence: readonly Evidence[]; hits: readonly Hit[] } {
     const folded = fold(text);
-    trie ??= createPhraseTrie(LEXICONS);
-    const hits = findHits(folded, trie);
+    const hits = findHits(folded, phrases());
     let spans: readonly Span[] | undefined;
     const quotations = () => (spans ??= findQuotations(folded));
     const positionOf = (index: number) => hitBefore(hits, index)?.position ?? 0;
@@ -89,6 +85,14 @@ export function createInputCheck(): (text: string, origin: TextOrigin) => Findin
     if (weight < THRESHOLD || strongest === undefined) return undefined;
     return { rule: strongest.rule, reason: strongest.reason };
   };
+}
+
+let trie: PhraseTrie | undefined;
+
+/** Of all lexicons. Some tens of milliseconds of work: built at the first check, so that startup does not wait for it, and once for all guards. */
+function phrases(): PhraseTrie {
+  trie ??= createPhraseTrie(LEXICONS);
+  return trie;
 }
 
 /** Adds an item at the position of every other one, so that it counts in each passage. */
