@@ -23,7 +23,7 @@ export async function createDatabase(server: string): Promise<ServerDatabase> {
   const url = new URL(server);
   if (url.pathname.length < 2) url.pathname = MAINTENANCE[family];
   const name = `gateway_test_${randomBytes(8).toString('hex')}`;
-  await askDatabase(url.href, `create database ${name}`);
+  await create(family, url.href, name);
   const own = new URL(url);
   own.pathname = name;
   const drop = family === 'postgres' ? `drop database ${name} with (force)` : `drop database ${name}`;
@@ -33,6 +33,13 @@ export async function createDatabase(server: string): Promise<ServerDatabase> {
       await askDatabase(url.href, drop);
     },
   };
+}
+
+/** PostgreSQL copies its template; from version 15 on it may copy files, which costs a third of writing each page to its log. */
+async function create(family: 'postgres' | 'mysql', url: string, name: string): Promise<void> {
+  const [server] = family === 'postgres' ? await askDatabase(url, 'show server_version_num') : [];
+  const isNew = Number(server?.server_version_num) >= 150_000;
+  await askDatabase(url, `create database ${name}${isNew ? ' strategy file_copy' : ''}`);
 }
 
 /** @throws Error for a URL of no server that is known */
