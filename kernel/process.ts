@@ -144,7 +144,7 @@ The gateway answers at ${url}. A first chat, to copy and paste:
 async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Promise<void> {
   if (await gateway.services.apiKeys.hasUsableAdmin(DEFAULT_TENANT_ID)) return;
   logging.logger.warn(
-    'nobody can administer this gateway: set SVC_ACP_TOKEN to make a first administrator key',
+    'this gateway has no administrator: set SVC_ACP_TOKEN to make a first administrator key',
   );
 }
 
@@ -195,7 +195,7 @@ async function crash(running: Running, err: unknown): Promise<void> {
   const { settings, crashes, logging, gateway } = running;
   const plugin = gateway?.host.slots.culpritOf(err) ?? pluginIn(settings.pluginDirs, err);
   if (plugin !== undefined) crashes.note(plugin);
-  logging.logger.fatal({ err, ...(plugin && { plugin }) }, 'an error that nobody handled ends the process');
+  logging.logger.fatal({ err, ...(plugin && { plugin }) }, 'an error that was not handled ends the process');
   if (running.isEnding) return;
   running.isEnding = true;
   const late = setTimeout(() => process.exit(1), settings.drainTimeout + CRASH_GRACE);

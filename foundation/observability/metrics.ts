@@ -70,7 +70,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   const overflow = new Counter({
     name: 'svc_metrics_overflow_total',
-    help: 'Requests told under the label "other" because there was no room for more series.',
+    help: 'Requests counted under the label "other" because there was no room for more series.',
     registers,
   });
   const onOverflow = () => overflow.inc();

@@ -91,7 +91,7 @@ export function createSecrets(options: SecretsOptions): Secrets {
     if (reference.kind === 'env') return readVariable(reference);
     if (reference.kind === 'file') return readFile(reference, from === 'operator');
     if (stored === undefined)
-      throw SecretErrors.storeMissing(`${reference.text} is in a store that nobody offers`);
+      throw SecretErrors.storeMissing(`${reference.text} is in a store that no plugin offers`);
     return stored.read(reference, typeof from === 'string' ? undefined : from.tenantId);
   }
 

@@ -24,7 +24,7 @@ export const GrantErrors = defineErrors({
   refused: {
     code: 'auth.grant-refused',
     kind: 'forbidden',
-    title: 'Nobody grants a role or scope that he does not have',
+    title: 'A caller cannot grant a role or scope that it does not have',
   },
 });
 

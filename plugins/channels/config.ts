@@ -18,14 +18,14 @@ export const ChannelsConfig = Type.Object({
     secret: true,
     min: 32,
     max: 1024,
-    unset: 'nobody can log in through a channel',
+    unset: 'logging in through a channel is off',
     description:
       'Key by which the ids of channel users are hashed, 32 random characters or more; the same on every replica, and for ever',
   }),
   public_url: field.url({
     ...HTTP,
     env: 'SAAS_PUBLIC_URL',
-    unset: 'nobody can log in through a channel',
+    unset: 'logging in through a channel is off',
     description:
       'Address by which browsers reach the gateway; login links and returns from providers begin with it',
   }),

@@ -50,7 +50,7 @@ export const WorkflowConfig = Type.Object({
     default: '5s',
     min: '100ms',
     max: '10m',
-    description: 'How often a replica looks for work of which it was not told',
+    description: 'How often a replica looks for work of which it got no notice',
   }),
 });
 

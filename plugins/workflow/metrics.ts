@@ -82,14 +82,14 @@ function runnerMetrics(metric: Scope['metric']) {
   );
   const redeliveries = counter(
     'svc_workflow_redeliveries_total',
-    'Attempts of steps that began again, because whoever had them was lost or stopped.',
+    'Attempts of steps that began again, because the worker that had them was lost or stopped.',
     ['type'],
   );
   const late = counter('svc_workflow_late_results_total', 'Results that came for deliveries that were over.');
   const abandoned = gauge('svc_workflow_abandoned_calls', 'Calls that go on although they were aborted.');
   const swept = counter(
     'svc_workflow_swept_total',
-    'What sweeps found although nobody told: due runs, orphans of lost workers, runs that were changed elsewhere.',
+    'What sweeps found of which no notice had come: due runs, orphans of lost workers, runs that were changed elsewhere.',
     ['finding'],
   );
   const expired = counter(

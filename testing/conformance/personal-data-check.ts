@@ -167,7 +167,7 @@ async function erasureProblems(
       const reason = await insertSample(gateway, tenant, entity, word);
       if (reason !== undefined && (await count(tenant, entity)) === 0)
         problems.push(
-          `no row can be made for ${entity.meta.tableName}, so nobody knows whether it is erased; let "seed" make one: ${reason}`,
+          `no row can be made for ${entity.meta.tableName}, so whether it is erased cannot be checked; let "seed" make one: ${reason}`,
         );
     }
   }

@@ -82,7 +82,7 @@ export function fakeModel(
 function reply(response: ServerResponse, { stream, model }: FakeModelRequest, answer: FakeModelAnswer): void {
   const { text, pieces, calls = [], status } = typeof answer === 'string' ? { text: answer } : answer;
   if (status !== undefined) {
-    refuse(response, status, 'the fake model was told to fail');
+    refuse(response, status, 'the fake model was set to fail');
     return;
   }
   const said = pieces ?? (text ?? '').match(/\s*\S+\s*$|\s*\S+/g) ?? [];

@@ -90,7 +90,7 @@ export function readingChecks({ each }: Checks): void {
     },
   );
 
-  each('an aborted reader is told, also when it has not begun', async (t, space) => {
+  each('an aborted reader is notified, also when it has not begun', async (t, space) => {
     await space.put('a', Buffer.alloc(4 * MIB));
     for (const hasBegun of [true, false]) {
       const stop = new AbortController();

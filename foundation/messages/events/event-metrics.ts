@@ -21,7 +21,7 @@ export function createEventMetrics(metrics: PluginMetrics) {
     emitted: metrics.counter({ name: 'svc_events_emitted_total', help: 'Events that this process emitted.' }),
     received: metrics.counter({
       name: 'svc_events_received_total',
-      help: 'Events of other replicas that somebody listens to here.',
+      help: 'Events of other replicas that have a listener here.',
     }),
     connected: metrics.gauge({
       name: 'svc_events_connected',

@@ -53,7 +53,7 @@ export const ModelSpec = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 100_000_000,
-        description: 'Tokens that fit into a conversation; information for whoever chooses a model',
+        description: 'Tokens that fit into a conversation; information for the choice of a model',
       }),
     ),
     capabilities: Type.Optional(
@@ -61,7 +61,7 @@ export const ModelSpec = Type.Object(
         maxItems: 16,
         uniqueItems: true,
         description:
-          'What it can do (`tools`, `vision`, `json`, `reasoning`); information for whoever chooses a model',
+          'What it can do (`tools`, `vision`, `json`, `reasoning`); information for the choice of a model',
       }),
     ),
     fallbacks: Type.Optional(

@@ -5,7 +5,7 @@ export const ChannelErrors = defineErrors({
   notConfigured: {
     code: 'channel.not-configured',
     kind: 'unavailable',
-    title: 'Nobody can log in through a channel here',
+    title: 'Logging in through a channel is not enabled here',
   },
   platformNotFound: {
     code: 'channel.platform-not-found',
@@ -83,6 +83,6 @@ export const ChannelErrors = defineErrors({
   foreignUser: {
     code: 'channel.foreign-user',
     kind: 'forbidden',
-    title: 'Who came in through a channel speaks for nobody else',
+    title: 'A caller that came in through a channel cannot act for another user',
   },
 });

@@ -119,8 +119,8 @@ export const SessionTable = defineEntity({
 export const entities: readonly EntityRegistration[] = [
   AppTable,
   BindingTable,
-  { entity: LinkTable, impersonal: 'links of apps, which name nobody and end after ten minutes' },
-  { entity: StateTable, impersonal: 'logins that have begun: nobody knows yet whose they are' },
+  { entity: LinkTable, impersonal: 'links of apps, which name no person and end after ten minutes' },
+  { entity: StateTable, impersonal: 'logins that have begun: it is not known yet whose they are' },
   SessionTable,
 ];
 

@@ -15,7 +15,7 @@ const admins = { access: access.role('admin'), tag: 'evolution' } as const;
 
 const DECISIONS: Readonly<Record<'promote' | 'quarantine' | 'revoke', readonly [Decision, string]>> = {
   promote: ['promoted', 'Promote a gene, whatever the rule says: it is recommended, and may be shared'],
-  quarantine: ['quarantined', 'Quarantine a gene: agents are no longer told of it'],
+  quarantine: ['quarantined', 'Quarantine a gene: agents no longer get it'],
   revoke: ['revoked', 'Revoke a gene for good: what it says does not come back from elsewhere'],
 };
 
@@ -111,7 +111,7 @@ export function geneRoutes(parts: {
       ...admins,
       method: 'POST',
       path: `${BASE}/recommend`,
-      summary: 'What agents would be told for a task: promoted genes that fit it',
+      summary: 'The advice that agents would get for a task: promoted genes that fit it',
       schema: { body: schemas.Recommend, responses: { 200: schemas.Recommendations } },
       handle: async ({ identity, body }) => {
         if (!enabled) return { enabled, recommendations: [] };

@@ -5,7 +5,7 @@ import { NAME_LENGTH, REASON_LENGTH } from '../store/tables.ts';
 
 export const MAX_PAGE = 500;
 const Mode = Type.Enum([...SHARING_MODES], { examples: ['anonymous'] });
-const VersionNumber = Type.Integer({ description: '0 where nobody has written a policy', examples: [3] });
+const VersionNumber = Type.Integer({ description: '0 where no policy has been written', examples: [3] });
 const MAX_VERSION = 2 ** 31 - 1;
 
 const Reason = Type.Optional(

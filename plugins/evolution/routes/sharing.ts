@@ -156,7 +156,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       method: 'GET',
       path: `${TENANT}/history`,
       summary: 'List the versions of the sharing policy of a tenant, newest first',
-      description: 'What each came to is told below the global policy of now.',
+      description: 'What each came to is shown below the global policy of now.',
       schema: { params, query: schemas.HistoryQuery, responses: { 200: schemas.TenantHistory } },
       handle: async ({ identity, params: { id }, query }) => {
         await requireTenant(tenants, identity, id, { living: false });

@@ -48,7 +48,7 @@ function inWords(advised: number, holdout: number, low: number, high: number, n:
   const base = `(${n} tasks compared, 95 % interval ${signed(low)} to ${signed(high)} of 100)`;
   if (low > 0) return `Advice helps. ${rates} ${base}.`;
   if (high < 0) return `Advice hurts. ${rates} ${base}.`;
-  return `Whether advice helps cannot be told yet. ${rates} ${base}.`;
+  return `Whether advice helps cannot be said yet. ${rates} ${base}.`;
 }
 
 function signed(rate: number): string {

@@ -36,7 +36,11 @@ const TRANSLATIONS: readonly (readonly [ErrorFactory, ErrorFactory, detail?: str
     'The job is completed: there is nothing left to cancel.',
   ],
   [WorkflowErrors.taskNotOpen, JobErrors.notWaiting, 'The job went on meanwhile.'],
-  [WorkflowErrors.taskCompleted, JobErrors.notWaiting, 'Somebody was faster, and the job goes on with that.'],
+  [
+    WorkflowErrors.taskCompleted,
+    JobErrors.notWaiting,
+    'Another completion was first, and the job goes on with that one.',
+  ],
   [WorkflowErrors.outcomeNotRoutable, JobErrors.outcomeNotRoutable],
   [WorkflowErrors.notAssigned, JobErrors.notAssigned],
   [

@@ -21,7 +21,7 @@ export const HubErrors = defineErrors({
   signerUnknown: {
     code: 'hub.signer-unknown',
     kind: 'unauthenticated',
-    title: 'Nobody here knows who signs',
+    title: 'The signer is not known here',
   },
   keyRequired: {
     code: 'hub.key-required',
@@ -32,7 +32,7 @@ export const HubErrors = defineErrors({
   foreignContributor: {
     code: 'hub.foreign-contributor',
     kind: 'forbidden',
-    title: 'A node names itself as the contributor of its genes, or nobody',
+    title: 'A node names itself as the contributor of its genes, or no contributor',
   },
   nodeNotFound: { code: 'hub.node-not-found', kind: 'not-found', title: 'There is no such node' },
   nodeConflict: {

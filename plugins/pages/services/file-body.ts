@@ -56,7 +56,7 @@ export class FileBody extends Readable {
 
   #watch(): void {
     const overdue = () =>
-      this.destroy(new Error(`nobody read ${this.#file.name} for ${this.#standstill} ms`));
+      this.destroy(new Error(`${this.#file.name} was not read for ${this.#standstill} ms`));
     this.#timer = setTimeout(overdue, this.#standstill);
   }
 

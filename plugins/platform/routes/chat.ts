@@ -54,7 +54,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
       summary: 'Have an agent answer a conversation, with tools that run in the gateway',
       description:
         'Like `/v1/chat/completions`; calls of the tools in `tools` are handed to the client, all others run here. With ' +
-        '`include_agentic_blocks` the steps are told too: in `agentic_blocks`, or as events of that name.',
+        '`include_agentic_blocks` the steps are sent too: in `agentic_blocks`, or as events of that name.',
       countsAsStream: ({ body }) => body.stream === true,
       schema: {
         headers: SessionHeaders,

@@ -32,7 +32,7 @@ const sourceLike = (example: RetentionInForce['source']) =>
   Type.Unsafe<RetentionInForce['source']>({
     type: 'string',
     enum: ['tenant', 'deployment', 'default'],
-    description: 'Who decided it: the tenant, the operator, or nobody',
+    description: 'What decided it: the tenant, the operator, or neither',
     examples: [example],
   });
 

@@ -135,7 +135,7 @@ test('a session that is held out gets no advice, and the statistics compare', as
   const { uplift } = (await request(STATS, { token })).body;
   t.like(uplift, { advised: 1, holdout: 1, difference: 0 });
   t.true(uplift.low < 0 && uplift.high > 0 && uplift.n > 0);
-  t.regex(uplift.summary, /cannot be told yet\. With advice 100 of 100 tasks succeeded/);
+  t.regex(uplift.summary, /cannot be said yet\. With advice 100 of 100 tasks succeeded/);
 });
 
 test('a task class that the request names is kept apart from those that are found', async (t) => {

@@ -215,7 +215,7 @@ async function attempt(
 }
 
 const NOBODY_TO_ASK =
-  'Error: Nobody can be asked here. Go on without an answer, or say what you need to know.';
+  'Error: No person can be asked here. Go on without an answer, or say what you need to know.';
 /** Receipts hold 32-bit integers. */
 const MOST_MS = 2 ** 31 - 1;
 

@@ -26,7 +26,7 @@ interface FrameEnd {
   readonly toolCalls?: readonly ToolCall[];
 }
 
-const NO_APPROVAL = notRun('This tool needs the approval of a person, and nobody can be asked here.');
+const NO_APPROVAL = notRun('This tool needs the approval of a person, and no person can be asked here.');
 const AT_LIMIT = notRun('The call was not made: the turn has reached its limit of model calls.');
 
 /**

@@ -124,7 +124,7 @@ function properties(maxTimeoutSeconds: number) {
     timeout_seconds: {
       type: 'number',
       exclusiveMinimum: 0,
-      description: `Seconds that the program may take; ${Math.min(DEFAULT_TIMEOUT_SECONDS, maxTimeoutSeconds)} unless told, ${maxTimeoutSeconds} at most`,
+      description: `Seconds that the program may take; ${Math.min(DEFAULT_TIMEOUT_SECONDS, maxTimeoutSeconds)} by default, ${maxTimeoutSeconds} at most`,
     },
   };
 }

@@ -101,7 +101,7 @@ export async function eraseCheckpoints(
 export function retainedCheckpoints(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
   return retainedRows(database, {
     name: 'agent_checkpoints',
-    summary: 'Paused runs of agents whose question nobody has answered, by the time of the question',
+    summary: 'Paused runs of agents whose question has not been answered, by the time of the question',
     entity: AgentCheckpoint,
     older: (before) => ({ createdAt: { $lt: before } }),
   });

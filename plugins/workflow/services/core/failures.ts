@@ -50,7 +50,7 @@ export function inputFault(
 
 /** A human task timed out, and no edge has the outcome `timeout`. */
 export function humanTaskTimeout({ nodeId }: StepState): StepError {
-  const message = `Nobody completed the task of node "${nodeId}" in its time. Retry the run to open the task again, or give the node an edge with the outcome "timeout".`;
+  const message = `The task of node "${nodeId}" was not completed in its time. Retry the run to open the task again, or give the node an edge with the outcome "timeout".`;
   return { code: 'human_task_timeout', message };
 }
 

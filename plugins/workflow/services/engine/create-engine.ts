@@ -26,7 +26,7 @@ const MAX_INPUT_DEPTH = 256;
 const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
-const COMPLETED_BEFORE = 'Somebody has completed the task before.';
+const COMPLETED_BEFORE = 'The task was completed before.';
 /** The author of a completion without an identity. */
 const SYSTEM = 'system';
 

@@ -38,7 +38,7 @@ export function refusalOf(
       );
     case 'task-completed-otherwise':
       return WorkflowErrors.taskCompleted(
-        'Somebody has completed the task with another outcome, output or variables; the first completion counts.',
+        'The task was completed before with another outcome, output or variables; the first completion counts.',
       );
     case 'outcome-not-routable':
       return unroutable(task!);

@@ -66,7 +66,7 @@ export class InFlightSteps {
     }
     if (kept.size === this.#calls.size) return;
     for (const call of this.#calls.values()) {
-      if (!kept.has(call)) this.#drop(call, 'The step was cancelled, or given to somebody else');
+      if (!kept.has(call)) this.#drop(call, 'The step was cancelled, or given to another worker');
     }
   }
 

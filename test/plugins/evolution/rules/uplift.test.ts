@@ -38,7 +38,7 @@ test('it says in words what can be said, and no more', (t) => {
   );
   t.regex(
     summary({ tasks: 10, successes: 8 }, { tasks: 10, successes: 6 }),
-    /^Whether advice helps cannot be told yet/,
+    /^Whether advice helps cannot be said yet/,
   );
   t.regex(summary({ tasks: 500, successes: 250 }, { tasks: 500, successes: 400 }), /^Advice hurts/);
   t.is(

@@ -75,6 +75,6 @@ test('who takes nothing for a while is given up', async (t) => {
   });
   body.read(0);
   await until(() => failure !== undefined);
-  t.regex(failure!.message, /nobody read file for 50 ms/);
+  t.regex(failure!.message, /file was not read for 50 ms/);
   await until(() => file.handle.fd === -1);
 });

@@ -187,7 +187,7 @@ spec:
   );
   const { output } = await run({ prompt: 'Hi', agent: 'careful' });
   t.is(output.text, 'I could not ask.');
-  t.regex(provider.requests[1]!.body.messages.at(-1).content, /nobody can be asked/);
+  t.regex(provider.requests[1]!.body.messages.at(-1).content, /no person can be asked/);
 });
 
 test('data in the place of a prompt are asked as JSON', async (t) => {
