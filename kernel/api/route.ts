@@ -88,7 +88,7 @@ export interface MountOptions {
 /** One HTTP route of a plugin. */
 export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly method: HttpMethod;
-  /** `/v1/tenants/{id}`; a last part `{rest*}` matches everything below. */
+  /** `/v1/tenants/{id}`: text and parameters, each up to the next slash, hyphen or dot (`/{id}.json`); a last part `{rest*}` matches everything below. Another path is refused at the set-up. */
   readonly path: string;
   readonly access: Access;
   /** One line for the OpenAPI document. */
