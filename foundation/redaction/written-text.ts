@@ -29,6 +29,8 @@ const IN_RUN = plus(WORD, '+@=-');
 const WORDS = /^(?:[a-z]*|\d{1,4})(?:[_-](?:[a-z]*|\d{1,4})|[A-Z][a-z]{2,})*$/;
 /** UUIDs, ids of traces, numbers, dates: with words, what ordinary paths and lines of the log are made of. */
 const ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[\dT-]+)$/;
+/** Names of variables, which messages of the start name: `SVC_SECRET_KEY`. */
+const VARIABLE = /^[A-Z]{2,12}(?:_[A-Z]{1,12})+$/;
 /** Before a run, they say that it may be the last part of a credential. */
 const JOINTS = '.:|$!';
 
@@ -50,7 +52,7 @@ function isOrdinary(text: string, from: number, to: number): boolean {
   if (to - from > LONGEST_WORD) return false;
   const run = text.slice(from, to);
   const isPart = from > 0 && JOINTS.includes(text[from - 1]!);
-  return (!isPart && ID.test(run)) || WORDS.test(run);
+  return (!isPart && (ID.test(run) || VARIABLE.test(run))) || WORDS.test(run);
 }
 
 /** Credentials in base64 hold no `/`: of ASCII text only a question mark makes one, which none has. */

@@ -47,6 +47,7 @@ const ORDINARY = [
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36',
   'OpenAI/Python 1.54.0',
   '{"level":"info","owner":"agent-engine","migration":"004-sandbox-policies","msg":"migrated"}',
+  '{"level":"warn","plugin":"runtime","msg":"secrets of webhooks are stored without encryption: SVC_SECRET_KEY is not set"}',
   '{"level":"info","time":"2026-11-23T06:54:23.123Z","method":"GET","path":"/v1/workflow-runs","status":200,"ms":3.4,"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","msg":"request"}',
 ];
 for (const text of ORDINARY)
