@@ -421,6 +421,7 @@ test('a handler has everything that a call has', async (t) => {
               userId: call.userId,
               requestId: call.requestId,
               address: call.source.address,
+              isLoopback: call.source.isLoopback,
               own: call.metadata('x-own'),
               absent: call.metadata('x-absent'),
               trace: call.traceHeaders().traceparent,
@@ -444,11 +445,14 @@ test('a handler has everything that a call has', async (t) => {
     userId: 'ada',
     requestId: 'r',
     address: '127.0.0.1',
+    isLoopback: true,
     own: 'mine',
     absent: undefined,
     trace,
     entities: 'function',
   });
+  await grpc.client().call('GetNote', {}, { metadata: { 'x-forwarded-for': '127.0.0.1' } });
+  t.false(seen.isLoopback, 'a proxy may speak for any caller');
 });
 
 test('any metadata are survived', async (t) => {
