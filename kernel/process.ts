@@ -3,7 +3,7 @@ import { systemClock } from '../foundation/base/clock.ts';
 import { keepSmall } from '../foundation/base/idle-memory.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import { type CrashRecord, openCrashRecord } from '../foundation/code/crash-record.ts';
-import { placeOf } from '../foundation/code/error-place.ts';
+import { innerFolderOf } from '../foundation/code/error-place.ts';
 import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
@@ -193,7 +193,7 @@ const CRASH_GRACE = 15_000;
  */
 async function crash(running: Running, err: unknown): Promise<void> {
   const { settings, crashes, logging, gateway } = running;
-  const plugin = gateway?.host.slots.culpritOf(err) ?? pluginIn(settings.pluginDirs, err);
+  const plugin = gateway?.host.slots.culpritOf(err) ?? innerFolderOf(err, settings.pluginDirs);
   if (plugin !== undefined) crashes.note(plugin);
   logging.logger.fatal({ err, ...(plugin && { plugin }) }, 'an error that was not handled ends the process');
   if (running.isEnding) return;
@@ -203,14 +203,6 @@ async function crash(running: Running, err: unknown): Promise<void> {
   clearTimeout(late);
   logging.flushSync();
   process.exit(1);
-}
-
-/** The name of the folder, of those in `folders`, from whose code an error comes. */
-function pluginIn(folders: readonly string[], error: unknown): string | undefined {
-  const place = folders
-    .map((folder) => placeOf(error, path.resolve(folder)))
-    .find((one) => one !== undefined);
-  return place?.split(path.sep)[0];
 }
 
 function message(error: unknown): string {

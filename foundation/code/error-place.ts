@@ -20,6 +20,12 @@ export function placeOf(error: unknown, folder: string): string | undefined {
   return undefined;
 }
 
+/** The name of the folder inside one of these from whose code an error comes. */
+export function innerFolderOf(error: unknown, folders: readonly string[]): string | undefined {
+  const places = folders.map((folder) => placeOf(error, path.resolve(folder)));
+  return places.find((place) => place !== undefined)?.split(path.sep)[0];
+}
+
 function toPath(url: string): string {
   try {
     return fileURLToPath(url);

@@ -2,7 +2,7 @@ import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
 import { asGatewayError } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { AbortableCall } from '../../foundation/base/in-flight.ts';
-import { type Headers, headerOf } from '../../foundation/http/headers.ts';
+import { type Headers, headerOf, textHeaderOf } from '../../foundation/http/headers.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';
@@ -62,9 +62,9 @@ export abstract class CallState implements AbortableCall {
   /** Tells the caller how much of its window is left; of two windows the one that is closer to its end. */
   abstract tellLimit(limit: number, remaining: number): void;
 
-  /** `X-Svc-User-Id` as it was sent; of a list the first. */
+  /** The text of `X-Svc-User-Id`; of a list the first. */
   get userHeader(): string | undefined {
-    return headerOf(this.headers, 'x-svc-user-id');
+    return textHeaderOf(this.headers, 'x-svc-user-id');
   }
 
   /** `User-Agent` as it was sent. */

@@ -48,10 +48,8 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
   get userId(): string | undefined {
     const { userHeader } = this.state;
     if (userHeader === undefined || userHeader === '') return undefined;
-    // A shortened id could be another user's. It is stored, as the owner of what the call makes.
-    const isShort = userHeader.length <= MAX_USER_ID;
-    if (isShort && redactText(userHeader) === userHeader) return userHeader;
-    const message = isShort ? 'must not hold a credential' : `must have ${MAX_USER_ID} characters at most`;
+    const message = problemOfUserId(userHeader);
+    if (message === undefined) return userHeader;
     const errors = [{ pointer: '/headers/x-svc-user-id', message }];
     throw KernelErrors.invalidRequest(undefined, { errors });
   }
@@ -87,4 +85,12 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
       this.state.auditExtra = { ...this.state.auditExtra, ...extra };
     };
   }
+}
+
+/** It is stored, as the owner of what the call makes. */
+function problemOfUserId(id: string): string | undefined {
+  // A shortened id could be another user's.
+  if (id.length > MAX_USER_ID) return `must have ${MAX_USER_ID} characters at most`;
+  if (/\p{Cc}/u.test(id)) return 'must not hold control characters';
+  return redactText(id) === id ? undefined : 'must not hold a credential';
 }

@@ -65,7 +65,7 @@ export class PluginHost {
   /** @param discovered of several that claim the same the first has it: a later provider of a service, or the last member of a circle, has failed. */
   constructor(discovered: readonly (Discovered | Unloaded)[], options: PluginHostOptions) {
     this.#options = options;
-    this.slots = new Slots({ ...options, now: () => options.clock.now() });
+    this.slots = new Slots(options);
     this.#exchange = new PluginSwap(options, (name) => this.slots.of(name));
     for (const found of discovered) {
       const slot = this.slots.add(found);

@@ -3,23 +3,17 @@ import type { DegradedPlugin } from '../../foundation/observability/readiness.ts
 import { changedEntries, type Desired, restOf } from './desired.ts';
 import type { RunPlan } from './plan.ts';
 import type { Unloaded } from './plugin-folders.ts';
+import type { PluginHostOptions } from './plugin-host.ts';
 import { Slot } from './slot.ts';
 
-/** What the slots are made of. */
-export interface SlotsOptions {
-  /** `SVC_PLUGINS`; empty for all. */
-  readonly only: readonly string[];
-  /** Whether a plugin comes with the gateway. Default: all. */
-  readonly isBundled?: (folder: string) => boolean;
-  readonly now: () => number;
-}
+type SlotOptions = Pick<PluginHostOptions, 'only' | 'isBundled' | 'clock'>;
 
 /** The plugins of the deployment, and what each of them is in. */
 export class Slots {
-  readonly #options: SlotsOptions;
+  readonly #options: SlotOptions;
   readonly #slots = new Map<string, Slot>();
 
-  constructor(options: SlotsOptions) {
+  constructor(options: SlotOptions) {
     this.#options = options;
   }
 
@@ -38,7 +32,7 @@ export class Slots {
 
   /** That of a plugin which was found, from now on if it is new. */
   add(found: Unloaded): Slot {
-    const slot = this.#slots.get(found.name) ?? new Slot(found, this.#options.now);
+    const slot = this.#slots.get(found.name) ?? new Slot(found, () => this.#options.clock.now());
     this.#slots.set(found.name, slot);
     return slot;
   }

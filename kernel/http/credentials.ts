@@ -1,5 +1,5 @@
 import { cookieOf } from '../../foundation/http/cookies.ts';
-import { headerOf } from '../../foundation/http/headers.ts';
+import { headerOf, textHeaderOf } from '../../foundation/http/headers.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 
@@ -31,7 +31,7 @@ export class HeaderCredentials implements PresentedCredentials {
   }
 
   // Not methods: authenticators take the credentials apart.
-  readonly header = (name: string): string | undefined => headerOf(this.#request.headers, name);
+  readonly header = (name: string): string | undefined => textHeaderOf(this.#request.headers, name);
 
   readonly cookie = (name: string): string | undefined =>
     cookieOf(headerOf(this.#request.headers, 'cookie'), name);

@@ -15,7 +15,7 @@ import {
   textOf,
 } from '../../../agent-engine/contract.ts';
 import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
-import type { Answered, EventSink, SendAnswer } from './chat-call.ts';
+import { type Answered, DONE, type EventSink, type SendAnswer } from './chat-call.ts';
 import type { ClientRequest } from './chat-completions.ts';
 import { type AnswerHead, answerHead, createChunkWriter } from './chunk-writer.ts';
 import { clientToolProblems, requestProblems } from './request-problems.ts';
@@ -105,7 +105,11 @@ export function createAgentChat(parts: AgentChatParts) {
   /** Begins an answer: resolves at the first event of the run. */
   async function stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const running = await start(request, call);
-    return { sessionId: running.turn.sessionId, answer: (sink) => forward(running, request, sink) };
+    const answer = async (sink: EventSink) => {
+      await forward(running, request, sink);
+      await sink.data(DONE);
+    };
+    return { sessionId: running.turn.sessionId, answer };
   }
 
   async function forward(
@@ -131,7 +135,8 @@ export function createAgentChat(parts: AgentChatParts) {
       if (event.type !== 'end') continue;
       const choice = { index: 0, delta: {}, finish_reason: finishReason(event.result.finish) };
       await sink.data(writer.choices([choice]));
-      for (const text of writer.end(event.usage)) await sink.data(text);
+      const usage = writer.usage(event.usage);
+      if (usage !== undefined) await sink.data(usage);
     }
   }
 

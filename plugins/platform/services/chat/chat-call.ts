@@ -14,12 +14,15 @@ export interface EventSink {
   send(event: { readonly event: string; readonly data: string }): Promise<void> | undefined;
 }
 
+/** The text after which clients of OpenAI close. It is sent when the session is free for the next turn, and nothing is left to do but to end the response. */
+export const DONE = '[DONE]';
+
 /** Sends a streamed answer; must be called exactly once. Throws the error that broke the stream. */
 export type SendAnswer = (sink: EventSink) => Promise<void>;
 
 /**
  * Begins a streamed answer from the output of a model or an agent, once its first item has arrived: an earlier failure can still be reported by an
- * HTTP status. Disposes of the conversation, and with it of the source, when the answer has ended. `failure` makes the error to be thrown.
+ * HTTP status. Disposes of the conversation, and with it of the source, when the answer has ended, and sends `DONE`. `failure` makes the error to be thrown.
  */
 export async function streamed<T>(
   conversation: AsyncDisposable & { readonly sessionId: string | undefined },
@@ -34,13 +37,17 @@ export async function streamed<T>(
     await conversation[Symbol.asyncDispose]();
     throw failure(error);
   }
-  async function answer(sink: EventSink): Promise<void> {
+  async function sendAll(sink: EventSink): Promise<void> {
     await using _ = conversation;
     try {
       await send(items, sink);
     } catch (error) {
       throw failure(error);
     }
+  }
+  async function answer(sink: EventSink): Promise<void> {
+    await sendAll(sink);
+    await sink.data(DONE);
   }
   return { sessionId: conversation.sessionId, answer };
 }

@@ -139,7 +139,8 @@ export function createChatCompletions(parts: ChatParts) {
       // The end is sent only when the turn is durable.
       const usage = await keep(asked, guarded.message(), counted);
       for (const choices of held) await sink.data(writer.choices(choices));
-      for (const text of writer.end(usage)) await sink.data(text);
+      const counts = writer.usage(usage);
+      if (counts !== undefined) await sink.data(counts);
     }
     const chunks = conversation.guards.stream(asked.model.stream(asked.request, asked.context));
     return streamed(conversation, chunks, send, {

@@ -52,8 +52,8 @@ export function createChunkWriter(head: AnswerHead, includeUsage: boolean) {
       hasRole = true;
       return write(sent, includeUsage ? null : undefined, notes);
     },
-    /** The last events: the usage chunk, where it was requested, and `[DONE]`. */
-    end: (usage: Usage) => (includeUsage ? [write([], usage), '[DONE]'] : ['[DONE]']),
+    /** The usage chunk, where it was requested; after it comes `DONE`. */
+    usage: (usage: Usage) => (includeUsage ? write([], usage) : undefined),
   };
 }
 

@@ -34,10 +34,8 @@ test('the first delta gets the role that a provider leaves out, and no other del
 test('usage is told in a chunk of its own, where it was asked for, and the others say null', (t) => {
   const asked = createChunkWriter(HEAD, true);
   t.is(JSON.parse(asked.choices(say('a'))).usage, null);
-  const [usage, done] = asked.end(USAGE);
-  t.like(JSON.parse(usage!), { choices: [], usage: USAGE });
-  t.is(done, '[DONE]');
+  t.like(JSON.parse(asked.usage(USAGE)!), { choices: [], usage: USAGE });
   const unasked = createChunkWriter(HEAD, false);
   t.false('usage' in JSON.parse(unasked.choices(say('a'))));
-  t.deepEqual(unasked.end(USAGE), ['[DONE]']);
+  t.is(unasked.usage(USAGE), undefined);
 });
