@@ -38,7 +38,6 @@ export class SseWriter implements SseStream {
   readonly #times: SseTimes;
   readonly #abort: (reason: Error) => void;
   readonly #heartbeat: NodeJS.Timeout;
-  #wroteSinceBeat = false;
   #draining: Promise<void> | undefined;
 
   constructor(
@@ -79,7 +78,8 @@ export class SseWriter implements SseStream {
 
   #write(text: string): Promise<void> | undefined {
     if (this.signal.aborted) return Promise.reject(this.signal.reason);
-    this.#wroteSinceBeat = true;
+    // Silence begins anew.
+    this.#heartbeat.refresh();
     if (this.#response.write(text)) return undefined;
     this.#draining ??= this.#drained();
     return this.#draining;
@@ -108,8 +108,7 @@ export class SseWriter implements SseStream {
 
   #beat(): void {
     // A client that is not reading gets no pings either: they would only pile up.
-    if (!this.#wroteSinceBeat && !this.#response.writableNeedDrain) this.#response.write(': ping\n\n');
-    this.#wroteSinceBeat = false;
+    if (!this.#response.writableNeedDrain) this.#response.write(': ping\n\n');
   }
 }
 

@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
 import { type SseStream, SseWriter } from '../../../foundation/http/sse-writer.ts';
@@ -157,6 +158,19 @@ test('silence is filled with comment lines, but not towards a client that reads 
   const before = response.lines.length;
   await new Promise((resolve) => setTimeout(resolve, 40));
   t.is(response.lines.length, before);
+  await writer.end();
+});
+
+test('silence begins with the last event', async (t) => {
+  const response = fakeResponse();
+  const heartbeat = 80;
+  const times = { heartbeat, slowClient: 1000 };
+  const writer = new SseWriter(response, new AbortController().signal, () => {}, times);
+  await pause(heartbeat / 2);
+  void writer.data('x');
+  // Timers fire in the order in which they are due, however late.
+  await pause(heartbeat * 1.25);
+  t.is(response.lines.at(-1), ': ping\n\n');
   await writer.end();
 });
 

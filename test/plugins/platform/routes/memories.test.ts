@@ -34,6 +34,16 @@ test('without X-Svc-User-Id, or with an empty one, the user is the identity', as
   t.is((await request('/v1/memories', { headers: { 'x-svc-user-id': '' } })).body.total, 1);
 });
 
+test('a user is found by any name, however the client writes it into the header', async (t) => {
+  const { request } = await startContextGateway(t);
+  /** What a client sends as bytes: `fetch` takes a character for each. */
+  const sent = (bytes: Buffer) => ({ headers: { 'x-svc-user-id': bytes.toString('latin1') } });
+  await request('/v1/memories/tea', { ...put('green'), ...sent(Buffer.from('zoë', 'utf8')) });
+  t.is((await request('/v1/memories', sent(Buffer.from('zoë', 'latin1')))).body.total, 1);
+  const control = await request('/v1/memories', sent(Buffer.from('a\u0085b', 'utf8')));
+  t.deepEqual([control.status, control.body.errors[0].pointer], [400, '/headers/x-svc-user-id']);
+});
+
 test('a tenant does not see the memories of another', async (t) => {
   const { request, makeTenant } = await startContextGateway(t);
   const [one, two] = [await makeTenant(), await makeTenant()];
