@@ -131,6 +131,14 @@ export interface Turns {
    */
   begin(request: TurnRequest): Promise<Turn>;
   /**
+   * The newest earlier messages of a session within so many tokens, for a chat that goes on from it without being stored: it waits for no turn. Empty for a session
+   * that is not there. Throws `session.invalid-id`, `session.forbidden`.
+   */
+  history(
+    request: Pick<TurnRequest, 'principal' | 'isAdmin'> & { readonly sessionId: string },
+    maxTokens: number,
+  ): Promise<readonly ChatMessage[]>;
+  /**
    * Aborts the turn in flight of a session, on any replica. True when there was one. Throws `session.forbidden`.
    */
   abort(entities: TenantEntityManager, reader: SessionReader, sessionId: string): Promise<boolean>;

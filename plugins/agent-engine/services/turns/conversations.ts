@@ -103,6 +103,16 @@ export function createConversations(parts: ConversationParts): Conversations {
     }
   };
 
+  /** What was said in the session before, also where this turn is not stored in it. */
+  function historyOf(
+    { principal, isAdmin, sessionId }: ChatCall,
+    turn: Turn | undefined,
+    maxTokens: number,
+  ): Promise<readonly ChatMessage[]> | readonly ChatMessage[] {
+    if (turn !== undefined) return turn.isNew ? [] : turn.history(maxTokens);
+    return sessionId === undefined ? [] : turns.history({ principal, isAdmin, sessionId }, maxTokens);
+  }
+
   async function conversation(
     call: ChatCall,
     turn: Turn | undefined,
@@ -116,8 +126,8 @@ export function createConversations(parts: ConversationParts): Conversations {
     const guards = opening instanceof Promise ? await opening : opening;
     const messages = await guards.input(given);
     const said = messages === given ? kept : keptMessages(messages, guard);
-    const isFirst = turn === undefined || turn.isNew;
-    const history = isFirst ? [] : await turn.history(historyTokens(contextLength, budget));
+    const past = historyOf(call, turn, historyTokens(contextLength, budget));
+    const history = past instanceof Promise ? await past : past;
     const known =
       call.context === 'none'
         ? NOTHING

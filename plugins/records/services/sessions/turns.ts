@@ -40,7 +40,7 @@ export function createTurns(parts: TurnsParts): Turns {
   const { database, leases, ids } = parts;
   return {
     async begin(request) {
-      const { principal, isAdmin, sessionId, maxSessions, signal } = request;
+      const { principal, sessionId, maxSessions, signal } = request;
       if (sessionId !== undefined) requireSessionId(sessionId);
       signal.throwIfAborted();
       const { tenantId } = principal;
@@ -51,14 +51,19 @@ export function createTurns(parts: TurnsParts): Turns {
       // The turn releases the lease.
       if (sessionId === undefined) return openTurn(parts, request, { id, owner, session: undefined, lease });
       try {
-        const session = (await findSession(database.forTenant(tenantId), id)) ?? undefined;
-        if (session !== undefined && !isAdmin && !ownsSession(session, owner))
-          throw SessionErrors.forbidden();
+        const session = await ownSession({ ...request, sessionId });
         return openTurn(parts, request, { id, owner, session, lease });
       } catch (error) {
         await lease.release();
         throw error;
       }
+    },
+
+    async history(request, maxTokens) {
+      requireSessionId(request.sessionId);
+      const session = await ownSession(request);
+      const entities = () => database.forTenant(request.principal.tenantId);
+      return session === undefined ? [] : readHistory(entities, session, maxTokens);
     },
 
     async abort(entities, reader, sessionId) {
@@ -67,6 +72,18 @@ export function createTurns(parts: TurnsParts): Turns {
       return leases.revoke(leaseKey(entities.tenantId), sessionId);
     },
   };
+
+  /** The stored session, which has to be the caller's. */
+  async function ownSession({
+    principal,
+    isAdmin,
+    sessionId,
+  }: Parameters<Turns['history']>[0]): Promise<SessionRow | undefined> {
+    const session = await findSession(database.forTenant(principal.tenantId), sessionId);
+    if (session !== null && !isAdmin && !ownsSession(session, ownerOf(principal)))
+      throw SessionErrors.forbidden();
+    return session ?? undefined;
+  }
 
   /** Decided by the stored session, if there is one, else by the note in the lease of its first turn. */
   async function requireAccess(

@@ -50,6 +50,23 @@ for (const path of [COMPLETIONS, AGENT]) {
     t.like(usage.body.records[0], { model: 'default', input_tokens: 7, output_tokens: 5 });
   });
 
+  test(`${path}: store: false goes on from a session of the caller, and leaves it as it was`, async (t) => {
+    const { chat, gateway, provider } = await startChat(t, [says('One.'), says('Two.')]);
+    await chat({}, { path, ...at('mine') });
+    const messages = [{ role: 'user', content: 'And?' }];
+    const answer = await chat({ store: false, messages }, { path, ...at('mine') });
+    t.is(answer.headers.get(SESSION), null);
+    const sent = provider.requests[1]!.body.messages.map(({ content }: { content: string }) => content);
+    t.deepEqual(sent.slice(-3), ['Hi', 'One.', 'And?']);
+    t.is((await gateway.request('/v1/sessions/mine')).body.messages.length, 2);
+    const { key: token } = (
+      await gateway.request('/v1/api-keys', { method: 'POST', body: { name: 'other', roles: ['user'] } })
+    ).body;
+    t.is((await chat({ store: false }, { path, token, ...at('mine') })).status, 403);
+    t.is((await chat({ store: false }, { path, token, ...at('not an id') })).status, 400);
+    t.is(provider.requests.length, 2);
+  });
+
   test(`${path}: store: false stores nothing, returns no session, and is metered`, async (t) => {
     const { chat, gateway } = await startChat(t, [says()]);
     const answer = await chat({ store: false }, { path });

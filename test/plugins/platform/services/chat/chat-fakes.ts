@@ -77,6 +77,7 @@ export function fakeTurns(history: readonly ChatMessage[] = []) {
       };
       return turn;
     },
+    history: async () => history,
     abort: async () => false,
   };
   return { turns, state };
