@@ -48,6 +48,9 @@ const QUOTE = String.raw`(?:\\(?:\\\\)*"|(?:\\\\)*')`;
 /** What an escaped JSON text holds between `\"` and `\"`. */
 const ESCAPED_CONTENT = String.raw`(?:[^"\\]|\\\\(?:\\.|[^\\"]))*`;
 
+/** What follows the name of a setting in a message about it: `SVC_SECRET_KEY: must be …`. */
+const VERDICT = '(?:must|is|has|may|cannot|needs|names)';
+
 const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}`, 'g'), `$1${REDACTED}`],
   [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
@@ -70,7 +73,10 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
     `$1${REDACTED}\\"`,
   ],
   [new RegExp(String.raw`(${SECRET_NAME}(?:\\"|')?\s*[:=]\s*')(?:[^'"\\]|\\.)*'`, 'gi'), `$1${REDACTED}'`],
-  [new RegExp(String.raw`(${SECRET_NAME}${QUOTE}?\s*[:=]\s*)[^\s"'\\,;&{}()[\]]+`, 'gi'), `$1${REDACTED}`],
+  [
+    new RegExp(String.raw`(${SECRET_NAME}${QUOTE}?\s*[:=]\s*)(?!${VERDICT}\s)[^\s"'\\,;&{}()[\]]+`, 'gi'),
+    `$1${REDACTED}`,
+  ],
 ];
 
 /** Fragments of all that a rule needs, short because short ones are found fastest. Most lines stop here. */

@@ -41,7 +41,7 @@ export function appProblems(body: unknown, isNew: boolean): readonly FieldError[
     if (typeof value === 'string' && !isSecretReference(value)) {
       problems.push({
         pointer: `/body/${field}`,
-        message: `must be a reference to a secret: ${REFERENCE_FORMS}`,
+        message: `must refer to a secret, as ${REFERENCE_FORMS}`,
       });
     }
   }
