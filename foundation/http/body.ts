@@ -35,7 +35,7 @@ export const BODY_TYPES = {
  * Reads and parses a JSON body. One that is absent or empty is `undefined`.
  *
  * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for JSON that is malformed,
- * not UTF-8, or nested too deeply.
+ * not UTF-8, or nested too deeply, or has a number that is too large.
  */
 export async function readJson(exchange: Exchange, limit: number): Promise<unknown> {
   const text = await readText(exchange, limit, 'json');
@@ -45,7 +45,22 @@ export async function readJson(exchange: Exchange, limit: number): Promise<unkno
   if (text.length > 2 * MAX_DEPTH && isDeeperThan(value, MAX_DEPTH)) {
     throw KernelErrors.malformedBody(`The body is nested more than ${MAX_DEPTH} levels deep`);
   }
+  if (MAY_BE_INFINITE.test(text)) refuseInfinite(value, '/body');
   return value;
+}
+
+/** What a number that is larger than any other looks like: an exponent of three digits, or more digits than one has. */
+const MAY_BE_INFINITE = /\d[eE]\+?\d{3}|(?<!\d)\d{309}/;
+
+/** JavaScript makes Infinity of a number that is too large, and `null` of that when it is sent on: it would be changed unseen. */
+function refuseInfinite(value: unknown, pointer: string): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    const errors = [{ pointer, message: 'is a number that is too large' }];
+    throw KernelErrors.invalidRequest(undefined, { errors });
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value))
+    refuseInfinite(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
 /** JSON is parsed at any depth, but code that goes through it again, `JSON.stringify` first of all, runs out of stack. */

@@ -4,6 +4,7 @@ import { type ChatCall, type ChatContext, chatCallOf } from '../../agent-engine/
 import type { AgentChat } from '../services/chat/agent-chat.ts';
 import type { Answered, SendAnswer } from '../services/chat/chat-call.ts';
 import type { ChatCompletions } from '../services/chat/chat-completions.ts';
+import { clientToolProblems, requestProblems } from '../services/chat/request-problems.ts';
 import {
   AgentChatRequest,
   AgentCompletion,
@@ -14,6 +15,7 @@ import {
   SessionHeaders,
   ToldSession,
 } from './chat-schemas.ts';
+import { refusing } from './common.ts';
 
 /** Room for a few images inside the messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;
@@ -46,6 +48,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         stream: ChatCompletionStream,
         answerHeaders: ToldSession,
       },
+      refuse: refusing(requestProblems),
       handle: (call) => answer(chat, call, call.tenant.chatContext),
     }),
     route({
@@ -63,6 +66,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         stream: ChatCompletionStream,
         answerHeaders: ToldSession,
       },
+      refuse: refusing((body) => [...requestProblems(body), ...clientToolProblems(body.tools)]),
       handle: (call) => answer(agentChat, call, 'full'),
     }),
   ];

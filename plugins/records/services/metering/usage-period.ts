@@ -37,8 +37,10 @@ export function toWindow(period: UsagePeriod): UsageWindow {
  * those after `throughDay`. Pure.
  */
 export function splitWindow(window: UsageWindow, throughDay: string): UsageParts {
-  const first =
-    startOf(window.firstDay) < window.from.getTime() ? daysFrom(window.firstDay, 1) : window.firstDay;
+  const isPart = startOf(window.firstDay) < window.from.getTime();
+  // No day is after the last one that there is.
+  if (isPart && window.firstDay === window.lastDay) return { added: undefined, open: [window] };
+  const first = isPart ? daysFrom(window.firstDay, 1) : window.firstDay;
   const isWhole = window.to.getTime() === startOf(window.lastDay) + DAY_MS - 1;
   const whole = isWhole ? window.lastDay : daysFrom(window.lastDay, -1);
   const last = whole < throughDay ? whole : throughDay;

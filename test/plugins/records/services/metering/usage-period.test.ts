@@ -78,6 +78,13 @@ test('whole days that are added up are told from the rest', (t) => {
       '1970-01-01..2026-03-31',
       '2026-04-01T00:00:00.000Z..9999-12-31T23:59:59.999Z',
     ],
+    [
+      '9999-12-31T23:59:59Z',
+      '9999-12-31T23:59:59.999Z',
+      '2026-03-31',
+      '-',
+      '9999-12-31T23:59:59.000Z..9999-12-31T23:59:59.999Z',
+    ],
   ];
   for (const [from, to, through, added, ...open] of cases) {
     const parts = splitWindow(period(from, to), through);

@@ -1,0 +1,37 @@
+import test from 'ava';
+import { AGENT, COMPLETIONS, startChat } from './chat-kit.ts';
+
+test('all that is wrong is said at once, of members that no schema knows too', async (t) => {
+  const { chat, provider } = await startChat(t);
+  const messages = [{ role: 'user' }, { role: 'tool', content: 'x' }, { role: 'x' }, 7];
+  const more = { n: 2, messages, tools: [{ type: 'function' }, 7], response_format: { type: 'json_schema' } };
+  for (const path of [COMPLETIONS, AGENT]) {
+    const { status, body } = await chat(more, { path });
+    t.is(status, 400);
+    const wrong = [
+      'n must be',
+      'messages[0].content',
+      'messages[1].tool_call_id',
+      'messages[2].role',
+      'messages[3]',
+      'tools[0].function',
+      'tools[1]',
+      'response_format.json_schema',
+    ];
+    for (const place of wrong)
+      t.true(body.error.message.includes(place), `${path} ${place}: ${body.error.message}`);
+  }
+  t.is(provider.requests.length, 0);
+});
+
+test('a number that is too large is refused by its name, wherever it is', async (t) => {
+  const { gateway, provider } = await startChat(t);
+  for (const large of ['1e999', '-1e400', '9'.repeat(400)]) {
+    const body = `{"model":"default","messages":[{"role":"user","content":"1e999"}],"custom":{"a/b":[1e12,${large}]}}`;
+    const headers = { 'content-type': 'application/json' };
+    const answer = await gateway.request(COMPLETIONS, { method: 'POST', headers, body });
+    t.is(answer.status, 400);
+    t.regex(answer.body.error.message, /custom.*too large/);
+  }
+  t.is(provider.requests.length, 0);
+});
