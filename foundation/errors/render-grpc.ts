@@ -32,14 +32,14 @@ const MAX_HEADER = 256;
 /** Renders an error in gRPC's terms (decisions 0.1). What the client sent and is quoted holds no credential any more. */
 export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
   const { errors = [] } = error.extras;
-  const violations = errors.slice(0, MAX_VIOLATIONS).map(violationOf);
+  const reported = errors.slice(0, MAX_VIOLATIONS);
   const trailers: Record<string, string> = { 'svc-error-code': error.code };
   for (const [name, value] of Object.entries(errorHeaders(error))) trailers[name] = headerText(value);
   return {
     code: GRPC_CODES[grpcStatusOf(error)],
-    details: clean(sentence(error.detail, violations, errors.length), MAX_DETAILS),
+    details: clean(sentence(error.detail, reported, errors.length), MAX_DETAILS),
     trailers,
-    violations,
+    violations: reported.map(violationOf),
   };
 }
 
@@ -47,16 +47,17 @@ function violationOf(error: FieldError): FieldViolation {
   return { field: clean(fieldPath(error), MAX_FIELD), description: clean(error.message, MAX_DESCRIPTION) };
 }
 
-function sentence(detail: string, violations: readonly FieldViolation[], count: number): string {
-  if (violations.length === 0) return detail;
-  const described = violations.map(({ field, description }) => `${field} ${description}`.trim());
-  if (count > violations.length) described.push(`and ${count - violations.length} more`);
+function sentence(detail: string, errors: readonly FieldError[], count: number): string {
+  if (errors.length === 0) return detail;
+  const described = errors.map((error) => `${fieldPath(error)} ${error.message}`.trim());
+  if (count > errors.length) described.push(`and ${count - errors.length} more`);
   return `${detail}: ${described.join('; ')}`;
 }
 
 /** Without credentials, cut, and well-formed: half of a surrogate pair cannot be percent-encoded. */
 function clean(text: string, most: number): string {
-  return redactText(text).slice(0, most).toWellFormed();
+  const safe = redactText(text);
+  return (safe.length > most ? `${safe.slice(0, most - 1)}…` : safe).toWellFormed();
 }
 
 /** Metadata takes visible ASCII and blanks alone. */
