@@ -50,7 +50,9 @@ export class RequestState extends CallState {
   }
 
   get dialect(): ErrorDialect {
-    return this.match.kind === 'route' ? this.match.route.errors : 'problem';
+    const { match } = this;
+    if (match.kind === 'wrong-method') return match.errors;
+    return match.kind === 'route' ? match.route.errors : 'problem';
   }
 
   setHeader(name: string, value: string): void {

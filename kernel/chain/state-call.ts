@@ -2,16 +2,13 @@ import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import type { TenantEntityManager } from '../../foundation/data/tenant-entity-manager.ts';
+import { userIdProblem } from '../../foundation/http/user-id.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
-import { redactText } from '../../foundation/observability/redact-text.ts';
 import type { Identity } from '../access/identity.ts';
 import type { Call, CallSource } from '../api/call.ts';
 import { AuthErrors } from '../auth/errors.ts';
 import type { TenantRecord } from '../tenancy/tenants.ts';
 import type { CallState } from './call-state.ts';
-
-/** Characters of `X-Svc-User-Id` at most: what the tables of users' things keep. */
-const MAX_USER_ID = 256;
 
 /** What a call needs from the kernel. */
 export interface CallServices {
@@ -48,7 +45,7 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
   get userId(): string | undefined {
     const { userHeader } = this.state;
     if (userHeader === undefined || userHeader === '') return undefined;
-    const message = problemOfUserId(userHeader);
+    const message = userIdProblem(userHeader);
     if (message === undefined) return userHeader;
     const errors = [{ pointer: '/headers/x-svc-user-id', message }];
     throw KernelErrors.invalidRequest(undefined, { errors });
@@ -85,12 +82,4 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
       this.state.auditExtra = { ...this.state.auditExtra, ...extra };
     };
   }
-}
-
-/** It is stored, as the owner of what the call makes. */
-function problemOfUserId(id: string): string | undefined {
-  // A shortened id could be another user's.
-  if (id.length > MAX_USER_ID) return `must have ${MAX_USER_ID} characters at most`;
-  if (/\p{Cc}/u.test(id)) return 'must not hold control characters';
-  return redactText(id) === id ? undefined : 'must not hold a credential';
 }

@@ -1,5 +1,6 @@
 import findMyWay from 'find-my-way';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { ErrorDialect } from '../../foundation/errors/render.ts';
 import { routerPath, shapeOf } from '../../foundation/http/path-pattern.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
@@ -12,7 +13,8 @@ export type Match =
     }
   /** The headers alone forbid it. */
   | { readonly kind: 'refused'; readonly error: GatewayError }
-  | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
+  /** `errors` is the dialect of the path's routes. */
+  | { readonly kind: 'wrong-method'; readonly allow: readonly string[]; readonly errors: ErrorDialect }
   | { readonly kind: 'nothing' };
 
 /** Two routes want the same method and path. */
@@ -28,6 +30,9 @@ export class RouteCollision extends Error {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const NOTHING: Match = { kind: 'nothing' };
+
+/** Routes are looked up, not called, through the router. */
+const LOOKED_UP = () => {};
 
 type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>;
 
@@ -58,10 +63,13 @@ export class RouteTable {
   find(method: string, path: string): Match {
     const found = this.#lookup(method, path) ?? (method === 'HEAD' ? this.#lookOnly(path) : undefined);
     if (found !== undefined) return found;
-    const allow = METHODS.filter((other) => this.#lookup(other, path) !== undefined);
-    if (allow.length === 0) return NOTHING;
+    const others = METHODS.map((other) => [other as string, this.#lookup(other, path)?.route] as const);
+    const there = others.filter(([, route]) => route !== undefined);
+    const [[, first] = []] = there;
+    if (first === undefined) return NOTHING;
+    const allow = there.map(([other]) => other);
     if (!allow.includes('HEAD') && this.#lookOnly(path) !== undefined) allow.push('HEAD');
-    return { kind: 'wrong-method', allow: [...allow, 'OPTIONS'] };
+    return { kind: 'wrong-method', allow: [...allow, 'OPTIONS'], errors: first.errors };
   }
 
   #lookup(method: string, path: string): Extract<Match, { kind: 'route' }> | undefined {
@@ -82,7 +90,7 @@ function routerOf(routes: readonly CompiledRoute[]): Router {
   const router = findMyWay({ ignoreTrailingSlash: false, maxParamLength: 512 });
   for (const route of routes) {
     for (const [method, path] of placesOf(route))
-      router.on(method as findMyWay.HTTPMethod, routerPath(path), never, route);
+      router.on(method as findMyWay.HTTPMethod, routerPath(path), LOOKED_UP, route);
   }
   return router;
 }
@@ -92,8 +100,4 @@ function placesOf({ kind, methods, pattern }: CompiledRoute): readonly (readonly
   // What is mounted below a prefix answers at the prefix itself, too.
   const paths = kind === 'router' ? [pattern, pattern.replace(/\/\{[^}]*\}$/, '') || '/'] : [pattern];
   return methods.flatMap((method) => paths.map((path) => [method, path] as const));
-}
-
-function never(): never {
-  throw new Error('routes are looked up, not called, through the router');
 }

@@ -31,15 +31,27 @@ test('two routes may call the same part of a path differently', (t) => {
 
 test('a known path with another method tells which methods it takes', (t) => {
   const table = new RouteTable([compiled('GET', '/a'), compiled('POST', '/a')]);
-  t.deepEqual(table.find('PUT', '/a'), { kind: 'wrong-method', allow: ['GET', 'POST', 'HEAD', 'OPTIONS'] });
+  t.deepEqual(table.find('PUT', '/a'), {
+    kind: 'wrong-method',
+    allow: ['GET', 'POST', 'HEAD', 'OPTIONS'],
+    errors: 'problem',
+  });
   t.deepEqual(table.find('GET', '/b'), { kind: 'nothing' });
 });
 
 test('HEAD is answered from GET, but not from one that uses something up', (t) => {
   const table = new RouteTable([compiled('GET', '/a'), compiled('GET', '/once', 'one', { head: false })]);
   t.deepEqual(found(table, 'HEAD', '/a'), ['/a', {}]);
-  t.deepEqual(table.find('HEAD', '/once'), { kind: 'wrong-method', allow: ['GET', 'OPTIONS'] });
-  t.deepEqual(table.find('POST', '/once'), { kind: 'wrong-method', allow: ['GET', 'OPTIONS'] });
+  t.deepEqual(table.find('HEAD', '/once'), {
+    kind: 'wrong-method',
+    allow: ['GET', 'OPTIONS'],
+    errors: 'problem',
+  });
+  t.deepEqual(table.find('POST', '/once'), {
+    kind: 'wrong-method',
+    allow: ['GET', 'OPTIONS'],
+    errors: 'problem',
+  });
 });
 
 test('a broken percent-encoding, and a method nobody has heard of, lead nowhere', (t) => {

@@ -24,6 +24,14 @@ test('all that is wrong is said at once, of members that no schema knows too', a
   t.is(provider.requests.length, 0);
 });
 
+test('a wrong method is answered as the other errors of the path are', async (t) => {
+  const { gateway } = await startChat(t);
+  const { status, headers, body } = await gateway.request(COMPLETIONS);
+  t.is(status, 405);
+  t.is(headers.get('allow'), 'POST, OPTIONS');
+  t.like(body.error, { type: 'invalid_request_error', code: 'path.method-not-allowed' });
+});
+
 test('a number that is too large is refused by its name, wherever it is', async (t) => {
   const { gateway, provider } = await startChat(t);
   for (const large of ['1e999', '-1e400', '9'.repeat(400)]) {
