@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { KernelErrors } from '../base/error-catalogue.ts';
-import { GatewayError } from '../base/gateway-error.ts';
+import { type FieldError, GatewayError } from '../base/gateway-error.ts';
 import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
 
 /** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
@@ -45,22 +45,27 @@ export async function readJson(exchange: Exchange, limit: number): Promise<unkno
   if (text.length > 2 * MAX_DEPTH && isDeeperThan(value, MAX_DEPTH)) {
     throw KernelErrors.malformedBody(`The body is nested more than ${MAX_DEPTH} levels deep`);
   }
-  if (MAY_BE_INFINITE.test(text)) refuseInfinite(value, '/body');
+  const errors = MAY_BE_INFINITE.test(text) ? infiniteIn(value, '/body', []) : [];
+  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
   return value;
 }
 
 /** What a number that is larger than any other looks like: an exponent of three digits, or more digits than one has. */
 const MAY_BE_INFINITE = /\d[eE]\+?\d{3}|(?<!\d)\d{309}/;
 
+/** Problems that are reported at most. */
+const MAX_INFINITE = 20;
+
 /** JavaScript makes Infinity of a number that is too large, and `null` of that when it is sent on: it would be changed unseen. */
-function refuseInfinite(value: unknown, pointer: string): void {
-  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
-    const errors = [{ pointer, message: 'is a number that is too large' }];
-    throw KernelErrors.invalidRequest(undefined, { errors });
+function infiniteIn(value: unknown, pointer: string, found: FieldError[]): readonly FieldError[] {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    found.push({ pointer, message: 'is a number that is too large' });
+  if (typeof value !== 'object' || value === null) return found;
+  for (const [name, member] of Object.entries(value)) {
+    if (found.length >= MAX_INFINITE) break;
+    infiniteIn(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, found);
   }
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, member] of Object.entries(value))
-    refuseInfinite(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return found;
 }
 
 /** JSON is parsed at any depth, but code that goes through it again, `JSON.stringify` first of all, runs out of stack. */
