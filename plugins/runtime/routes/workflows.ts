@@ -15,6 +15,7 @@ import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
 import { EnterMessages, okSchema } from './coze.ts';
+import { underV2 } from './paths.ts';
 import { sendTo, V3Stream } from './v3-chat.ts';
 
 /** The header of an answer that holds the id of its run. */
@@ -57,26 +58,27 @@ const streaming = {
 } as const;
 const RunStream = Type.String({
   description:
-    'Server-sent events `Message`, `Interrupt`, `Error` and `Done`, each with the number of the stored event as `id`',
+    'Server-sent events `Message`, `Interrupt`, `Error` and `Done`, with the number of the stored event as `id`',
   examples: [
     'event: Message\nid: 7\ndata: {"content":"{}","node_title":"End","node_seq_id":"0","node_is_finish":true}\n\nevent: Done\nid: 8\ndata: {}\n\n',
   ],
 });
 
-/** Runs of workflows in the form of the compatible SDK, below `/api/v2` and at the SDK's own paths (specification 3; decisions 3.3). */
+/** Runs of workflows in the form of the compatible SDK, below `/api/v2`, `/api/v1` and at the SDK's own paths (specification 3; decisions 3.2, 3.3). */
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
   const stream = (call: Call, place: RunPlace, after: number | undefined) =>
     reply.sse(
       async (sse) => {
         for await (const { seq, event, data } of runs.events(place, { after, signal: sse.signal })) {
-          await sse.send({ id: String(seq), event, data: JSON.stringify(data) });
+          const id = seq === undefined ? {} : { id: String(seq) };
+          await sse.send({ ...id, event, data: JSON.stringify(data) });
         }
       },
       executeHeader(call, place),
     );
 
   return [
-    ...at(['/api/v2/workflows/run', '/v1/workflow/run'], (path) =>
+    ...at('/workflows/run', '/v1/workflow/run', (path) =>
       route({
         ...run,
         path,
@@ -112,7 +114,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         },
       }),
     ),
-    ...at(['/api/v2/workflows/stream_run', '/v1/workflow/stream_run'], (path) =>
+    ...at('/workflows/stream_run', '/v1/workflow/stream_run', (path) =>
       route({
         ...streaming,
         path,
@@ -134,17 +136,20 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
             return stream(call, await runs.start(callerOf(call), workflow_id, parameters), undefined);
           }
           const place = await runs.find(callerOf(call), workflow_id, execute_id);
-          return stream(call, place, Number(call.headers['last-event-id'] ?? 0));
+          return stream(call, place, lastSeen(call.headers) ?? 0);
         },
       }),
     ),
-    ...at(['/api/v2/workflows/stream_resume', '/v1/workflow/stream_resume'], (path) =>
+    ...at('/workflows/stream_resume', '/v1/workflow/stream_resume', (path) =>
       route({
         ...streaming,
         path,
         summary: 'Complete the task that a workflow waits for, and follow it',
+        description:
+          'The stream begins with the completion of the task, also where the same call is repeated, or after `Last-Event-ID`.',
         schema: {
           answerHeaders,
+          headers: LastEventId,
           stream: RunStream,
           body: Type.Object({
             workflow_id: WorkflowId,
@@ -164,11 +169,11 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         handle: async (call) => {
           const { workflow_id, event_id: eventId, resume_data: data } = call.body;
           const resumed = await runs.resume(callerOf(call), workflow_id, { eventId, data });
-          return stream(call, resumed.place, resumed.after);
+          return stream(call, resumed.place, lastSeen(call.headers) ?? resumed.after);
         },
       }),
     ),
-    ...at(['/api/v2/workflows/chat', '/v1/workflows/chat'], (path) =>
+    ...at('/workflows/chat', '/v1/workflows/chat', (path) =>
       route({
         ...streaming,
         path,
@@ -200,27 +205,38 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         },
       }),
     ),
-    route({
-      ...common,
-      method: 'GET',
-      path: '/api/v2/workflows/{workflow_id}',
-      access: access.open(['read', 'workflow:read']),
-      errors: 'problem',
-      summary: 'Read what a workflow is',
-      schema: {
-        params: Type.Object({ workflow_id: Type.String() }),
-        responses: { 200: Type.Object({ workflow: WorkflowSchema }) },
-      },
-      handle: async (call) => {
-        const info = await runs.describe(callerOf(call), call.params.workflow_id);
-        const { id, name, description, status, latest_version, created_at, updated_at } = info;
-        return { workflow: { id, name, description, status, latest_version, created_at, updated_at } };
-      },
-    }),
+    ...underV2([
+      route({
+        ...common,
+        method: 'GET',
+        path: '/workflows/{workflow_id}',
+        access: access.open(['read', 'workflow:read']),
+        errors: 'problem',
+        summary: 'Read what a workflow is',
+        schema: {
+          params: Type.Object({ workflow_id: Type.String() }),
+          responses: { 200: Type.Object({ workflow: WorkflowSchema }) },
+        },
+        handle: async (call) => {
+          const info = await runs.describe(callerOf(call), call.params.workflow_id);
+          const { id, name, description, status, latest_version, created_at, updated_at } = info;
+          return { workflow: { id, name, description, status, latest_version, created_at, updated_at } };
+        },
+      }),
+    ]),
   ];
 }
 
-const at = (paths: readonly string[], make: (path: string) => Route) => paths.map(make);
+/** The number of the last event that a client has read. An empty header says nothing. */
+function lastSeen({ 'last-event-id': id }: { readonly 'last-event-id'?: string }): number | undefined {
+  return id ? Number(id) : undefined;
+}
+
+/** The same route below `/api/v2` and `/api/v1`, and at the SDK's own path. */
+const at = (path: string, own: string, make: (path: string) => Route) => [
+  ...underV2([make(path)]),
+  make(own),
+];
 
 function callerOf({ tenant, identity }: Call): RunCaller {
   return { tenantId: tenant.id, identity };

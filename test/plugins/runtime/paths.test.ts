@@ -6,6 +6,7 @@ test('under /api/v1 the routes answer the same, and say that they are deprecated
   for (const [path, status] of [
     ['agents', 200],
     ['conversations/unknown', 404],
+    ['workflows/unknown', 503],
   ] as const) {
     const [old, now] = [await gateway.request(`/api/v1/${path}`), await gateway.request(`/api/v2/${path}`)];
     t.is(old.status, status);

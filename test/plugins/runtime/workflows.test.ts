@@ -44,6 +44,22 @@ spec:
       - { from: start, to: second }
       - { from: first, to: done, condition: { outcome: approved } }
       - { from: second, to: done }
+---
+apiVersion: svc/v1
+kind: Workflow
+metadata: { name: beside }
+spec:
+  graph:
+    nodes:
+      - { id: start, type: start }
+      - { id: hello, type: agent_task, config: { prompt: 'Greet', agent: payer } }
+      - { id: look, type: human_task, name: Look }
+      - { id: done, type: end }
+    edges:
+      - { from: start, to: hello }
+      - { from: start, to: look }
+      - { from: hello, to: done }
+      - { from: look, to: done }
 `;
 
 /** A gateway with the workflows `greet` and `decide`; the agent's answers are scripted. */
@@ -129,6 +145,68 @@ eachDatabase(test, 'a run waits for people, and goes on with what they say', asy
     ...{ workflow_id: 'decide', event_id: idOf('Second'), resume_data: 'other' },
   });
   t.is(again.status, 409);
+});
+
+/** The ids of events as a client reads them; undefined where an event has none. */
+const idsOf = (body: string) =>
+  body
+    .split('\n\n')
+    .filter((block) => block.includes('event: '))
+    .map((block) => /^id: (\d+)$/m.exec(block)?.[1]);
+
+eachDatabase(test, 'a repeated resume brings the stream of its task again', async (t, { environment }) => {
+  const { post, gateway } = await start(t, [], { env: environment });
+  const first = await post('stream_run', { workflow_id: 'decide' });
+  const ids = eventsOf(first.body).map(({ data }) => data.interrupt_data.event_id as string);
+  const resume = (index: number, headers = {}) =>
+    post('stream_resume', { workflow_id: 'decide', event_id: ids[index], resume_data: 'approved' }, headers);
+  const half = await resume(0);
+  t.deepEqual(names(eventsOf(half.body)), ['Message']);
+  // The other task still waits: nothing follows.
+  t.is((await resume(0)).body, half.body);
+  const whole = await resume(1);
+  t.deepEqual(names(eventsOf(whole.body)), ['Message', 'Message', 'Done']);
+  t.is((await resume(1)).body, whole.body);
+  t.is((await resume(0)).body, half.body + whole.body);
+  const rest = await resume(1, { 'last-event-id': idsOf(whole.body)[0] });
+  t.deepEqual(names(eventsOf(rest.body)), ['Message', 'Done']);
+  const old = await gateway.request('/api/v1/workflows/stream_resume', {
+    method: 'POST',
+    body: { workflow_id: 'decide', event_id: ids[1], resume_data: 'approved' },
+  });
+  t.deepEqual([old.status, old.body], [200, whole.body]);
+});
+
+test('a stream that is read again after its last event ends where the run waits or is paused', async (t) => {
+  const { post, gateway } = await start(t, [failure(400)]);
+  const again = (workflow_id: string, execute_id: string, id: string) =>
+    post('stream_run', { workflow_id, execute_id }, { 'last-event-id': id });
+
+  const waiting = await post('stream_run', { workflow_id: 'decide' });
+  const run = waiting.headers.get('x-svc-execute-id')!;
+  const { events } = (await gateway.request(`/v1/workflow-runs/${run}/events`)).body;
+  t.is((await again('decide', run, String(events.at(-1).seq))).body, '');
+
+  const paused = await post('stream_run', { workflow_id: 'greet' });
+  t.deepEqual(names(eventsOf(paused.body)), ['Error']);
+  const [id] = idsOf(paused.body);
+  const repeated = await again('greet', paused.headers.get('x-svc-execute-id')!, id!);
+  t.deepEqual(eventsOf(repeated.body), eventsOf(paused.body));
+});
+
+test('no two events of a stream have the same id', async (t) => {
+  const { post, gateway } = await start(t, [failure(400)]);
+  const begun = await post('stream_run', { workflow_id: 'beside' });
+  const run = begun.headers.get('x-svc-execute-id')!;
+  const { steps } = (await gateway.request(`/v1/workflow-runs/${run}`)).body;
+  const task = steps.find(({ node_id }: { node_id: string }) => node_id === 'look').id;
+  const resume_data = { output: { seen: true } };
+  const resumed = await post('stream_resume', {
+    ...{ workflow_id: 'beside', event_id: `${run}/${task}`, resume_data },
+  });
+  t.deepEqual(names(eventsOf(resumed.body)), ['Message', 'Error']);
+  t.regex(idsOf(resumed.body)[0]!, /^\d+$/);
+  t.is(idsOf(resumed.body)[1], undefined);
 });
 
 test('a chat with a workflow has the events of a chat, and is kept in its conversation', async (t) => {

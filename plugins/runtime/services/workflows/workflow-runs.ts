@@ -13,6 +13,9 @@ import { reasonOf, workflowEvents } from './workflow-stream.ts';
 /** Milliseconds for which a synchronous call waits for its run; a request may take five minutes. */
 const WAIT_MS = 240_000;
 
+/** Events of a run that are read at one time. */
+const PAGE = 100;
+
 /** The errors of runs, in addition to those of the engine. */
 export const WorkflowRunErrors = defineErrors({
   unavailable: {
@@ -93,8 +96,8 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       workflowEvents(there().engine, place, from),
 
     /**
-     * Completes the task of an interrupt. Returns the run, and the `seq` after which its events continue. Throws `request.invalid` for an invalid event
-     * id.
+     * Completes the task of an interrupt. Returns the run, and the `seq` after which its events continue: that before the task's completion, also where
+     * the call is a repetition. Throws `request.invalid` for an invalid event id.
      */
     async resume(
       { tenantId, identity }: RunCaller,
@@ -109,14 +112,30 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       }
       const place = await this.find({ tenantId, identity }, workflowId, runId);
       await engine.step({ ...place, stepRunId });
-      const { total: after } = await engine.events({ ...place, limit: 0 });
+      const { total } = await engine.events({ ...place, limit: 0 });
       await engine.completeTask({ tenantId, stepRunId, identity, completion: completionOf(data) });
-      return { place, after };
+      const completion = (after: number) => beforeCompletion(engine, { ...place, stepRunId }, after);
+      return { place, after: (await completion(total)) ?? (await completion(0)) ?? total };
     },
 
     describe: ({ tenantId }: RunCaller, workflowId: string) =>
       there().definitions.describe(tenantId, workflowId),
   };
+}
+
+/** Finds the number of the event before a step's completion, which is searched after `after`. */
+async function beforeCompletion(
+  engine: WorkflowEngine,
+  { stepRunId, ...place }: RunPlace & { readonly stepRunId: string },
+  after: number,
+): Promise<number | undefined> {
+  const { events } = await engine.events({ ...place, after, limit: PAGE });
+  const completed = events.find(
+    ({ type, step_run_id }) => type === 'step.completed' && step_run_id === stepRunId,
+  );
+  if (completed !== undefined) return completed.seq - 1;
+  const last = events.at(-1);
+  return last && beforeCompletion(engine, { ...place, stepRunId }, last.seq);
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(['outcome', 'output', 'variables']);

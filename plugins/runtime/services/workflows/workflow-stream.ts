@@ -8,8 +8,8 @@ const END_TITLE = 'End';
 
 /** One event of a workflow's stream (the SDK's `WorkflowEvent`). */
 export interface WorkflowStreamEvent {
-  /** The `seq` of the stored event that it comes from. */
-  readonly seq: number;
+  /** The `seq` of the stored event that it comes from; undefined for an error that only reports that the run is paused. */
+  readonly seq: number | undefined;
   readonly event: 'Message' | 'Interrupt' | 'Error' | 'Done';
   readonly data: object;
   /** Only in the message that holds the result. */
@@ -30,6 +30,10 @@ export async function* workflowEvents(
   place: RunPlace,
   { after, signal }: { readonly after: number | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<WorkflowStreamEvent> {
+  // A client that has read all of a run that rests would wait for an event that may never come.
+  const before = await restingAt(engine, place, after ?? 0);
+  if (before?.status === 'paused') yield failed(undefined, reasonOf(before));
+  if (before !== undefined) return;
   for await (const { seq, type, step_run_id: stepRunId = '' } of engine.follow({ ...place, after, signal })) {
     switch (type) {
       case 'step.completed': {
@@ -56,7 +60,10 @@ export async function* workflowEvents(
         break;
     }
     const resting = await restingAt(engine, place, seq);
-    if (resting?.status === 'paused') yield failed(seq, reasonOf(resting));
+    if (resting?.status === 'paused') {
+      // A step that ended after the pause has the last number: its message has that as id.
+      yield failed(type === 'run.paused' ? seq : undefined, reasonOf(resting));
+    }
     if (resting !== undefined) return;
   }
 }
@@ -79,7 +86,7 @@ function message(seq: number, title: string, output: JsonObject): WorkflowStream
   return { seq, event: 'Message', data };
 }
 
-function failed(seq: number, reason: string): WorkflowStreamEvent {
+function failed(seq: number | undefined, reason: string): WorkflowStreamEvent {
   const data = { error_code: cozeCode({ kind: 'upstream' }), error_message: reason };
   return { seq, event: 'Error', data };
 }
