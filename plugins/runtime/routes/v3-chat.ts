@@ -83,8 +83,9 @@ const ChatSchema = Type.Object({
   failed_at: Type.Optional(Type.Integer({ description: 'Seconds since the epoch' })),
   meta_data: Type.Record(Type.String(), Type.String()),
   last_error: Type.Optional(Type.Object({ code: Type.Integer(), msg: Type.String() })),
-  usage: Type.Optional(
-    Type.Object({ token_count: Type.Integer(), output_count: Type.Integer(), input_count: Type.Integer() }),
+  usage: Type.Object(
+    { token_count: Type.Integer(), output_count: Type.Integer(), input_count: Type.Integer() },
+    { description: 'Zeros until a turn has ended' },
   ),
   required_action: Type.Optional(
     Type.Object({
@@ -104,6 +105,7 @@ const STREAMED = {
   conversation_id: '01a209b6-35f2-7497-bbea-f9b93f1c7123',
   bot_id: 'helper',
   created_at: 1_795_459_266,
+  usage: { token_count: 0, output_count: 0, input_count: 0 },
 };
 const streamed = (status: string) =>
   `event: conversation.chat.${status}\ndata: ${JSON.stringify({ ...STREAMED, status })}\n\n`;

@@ -4,8 +4,10 @@ import {
   type Database,
   defineEntity,
   type RetainedRecords,
+  type RowWrite,
   retainedRows,
   type TenantEntityManager,
+  writes,
 } from 'agent-gateway';
 import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 
@@ -26,7 +28,7 @@ export const ChatEntity = defineEntity({
     botId: column.string(128),
     status: column.string(16).$type<StoredStatus>(),
     metaData: column.text(),
-    /** The result: usage and error. */
+    /** The result: usage, error, and the pause. */
     result: column.text(),
     /** The messages as they are listed. */
     messages: column.text(),
@@ -51,13 +53,33 @@ export async function findChat(entities: TenantEntityManager, id: string): Promi
   return row;
 }
 
-/** Changes the status of a chat. False where it no longer has the status `from`. */
+/** What changes in the row of a chat. */
+export type ChatChange = Partial<Pick<ChatRow, 'status' | 'result' | 'messages' | 'completedAt'>>;
+
+/** A chat as it was read. */
+type ReadChat = Pick<ChatRow, 'id' | 'status' | 'result'>;
+
+/** Changes a chat. False where its status or its result is no longer as it was read. */
 export async function moveChat(
   entities: TenantEntityManager,
-  { id, from }: { readonly id: string; readonly from: StoredStatus },
-  change: Partial<Pick<ChatRow, 'status' | 'result' | 'messages' | 'completedAt'>>,
+  { id, status, result }: ReadChat,
+  change: ChatChange,
 ): Promise<boolean> {
-  return (await entities.update(ChatEntity, { id, status: from }, change)) > 0;
+  return (await entities.update(ChatEntity, { id, status, result }, change)) > 0;
+}
+
+/** `moveChat` as a part of a transaction, which is undone where the chat is no longer as it was read. */
+export function chatMove({ id, status, result }: ReadChat, change: ChatChange): RowWrite {
+  return writes.update(ChatEntity, { id, status, result }, change, { expect: 1 });
+}
+
+/** Completes the chat that waits in a conversation, if there is one, as a part of the transaction that continues it without the v3 API. */
+export function chatCompletion(
+  { conversationId, botId }: Pick<ChatRow, 'conversationId' | 'botId'>,
+  completedAt: Date,
+): RowWrite {
+  const waiting = { conversationId, botId, status: 'requires_action' } as const;
+  return writes.update(ChatEntity, waiting, { status: 'completed', completedAt });
 }
 
 /** Milliseconds for which a chat can be retrieved, unless a retention rule says otherwise. */

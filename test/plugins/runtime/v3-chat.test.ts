@@ -23,6 +23,7 @@ const say = (content: string) => [
 ];
 const hang = stream(['Wait', ' for me'], { hangAfter: 2 });
 const approvalAsked = toolCalls(['calculator', { expression: '6*7' }]);
+const NO_USAGE = { token_count: 0, output_count: 0, input_count: 0 };
 const names = (events: readonly { readonly event: string }[]) => events.map(({ event }) => event);
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
 const dataOf = (event: StreamChatData | undefined) => event?.data as any;
@@ -90,7 +91,8 @@ test('a stream has the events of the SDK, and its framing', async (t) => {
     'conversation.chat.completed',
     'done',
   ]);
-  t.like(dataOf(events[0]), { status: 'created', bot_id: 'payer' });
+  t.like(dataOf(events[0]), { status: 'created', bot_id: 'payer', usage: NO_USAGE });
+  t.like(dataOf(events[1]), { status: 'in_progress', usage: NO_USAGE });
   t.like(dataOf(events[2]), { role: 'assistant', type: 'answer', content: 'Hel', content_type: 'text' });
   t.is(dataOf(events[4]).content, 'Hello');
   t.is(dataOf(events[4]).id, dataOf(events[2]).id);
@@ -210,6 +212,7 @@ test('a chat that breaks has failed, and says why', async (t) => {
   });
   t.is(chat.status, ChatStatus.FAILED);
   t.is(chat.last_error?.code, 5000);
+  t.deepEqual(chat.usage as object, NO_USAGE);
   t.regex(chat.last_error!.msg, /^The agent failed/);
   t.deepEqual(messages, []);
   const events = await all(coze.chat.stream({ bot_id: 'payer', additional_messages: say('hi') }));

@@ -224,6 +224,8 @@ test('a chat with a workflow has the events of a chat, and is kept in its conver
     'conversation.chat.completed',
     'done',
   ]);
+  const usage = { token_count: 0, output_count: 0, input_count: 0 };
+  for (const index of [0, 1, 4]) t.like(events[index]?.data, { usage });
   t.like(events[3]?.data, { type: 'answer', content: 'Hello Ada', conversation_id });
   const { data } = await coze.conversations.messages.list(conversation_id, { order: 'asc' });
   t.deepEqual(
@@ -231,6 +233,7 @@ test('a chat with a workflow has the events of a chat, and is kept in its conver
     ['Ada', 'Hello Ada'],
   );
   const waiting = await chat('decide');
+  t.like(waiting.at(-2)?.data, { status: 'requires_action', usage });
   t.is(waiting.at(-2)?.event, ChatEventType.CONVERSATION_CHAT_REQUIRES_ACTION);
 });
 

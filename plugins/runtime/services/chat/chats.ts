@@ -18,6 +18,7 @@ import {
   type OpenInterrupts,
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
+import { chatCompletion } from '../../store/chats.ts';
 import type { Conversations } from '../conversations.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
@@ -182,10 +183,12 @@ export function createChats(parts: ChatParts) {
     stream: (call: ChatCall, agentId: string, message: string, style: ChatStyle): Promise<BegunChat> =>
       carriedOut(call, style, (inner, more) => begin(inner, agentId, message, more)),
 
-    /** Resumes a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
+    /** Resumes a paused chat; a chat of the v3 API that waited for this is complete then. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
     resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const report = reportChat(webhookEvents, { agentId: agent, call });
+      const waited = { conversationId: sessionId, botId: agent };
+      const ofV3 = async () => [chatCompletion(waited, new Date(clock.now()))];
       return carriedOut(call, style, (inner, more) =>
         reported(report, sessionId, () =>
           turns.resume(inner, {
@@ -193,7 +196,7 @@ export function createChats(parts: ChatParts) {
             sessionId,
             source: 'runtime',
             decide: (open) => readDecisions(input, open),
-            also: (end, session) => together(report.writes(session, end), more(end, session)),
+            also: (end, session) => together(report.writes(session, end), more(end, session), ofV3()),
           }),
         ),
       );

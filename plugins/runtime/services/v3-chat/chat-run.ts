@@ -1,15 +1,15 @@
-import { type Clock, type Database, type Ids, type Lease, LeaseErrors } from 'agent-gateway';
-import type { AgentTurn, AgentTurns, ChatCall, Interrupt } from '../../../agent-engine/contract.ts';
-import { type ChatRow, findChat, moveChat } from '../../store/chats.ts';
-import { type ChatMessageRecord, createChatMessages } from './chat-messages.ts';
-import {
-  addUsage,
-  type ChatOutcome,
-  type ChatResult,
-  failureOf,
-  toChat,
-  toChatMessage,
-} from './chat-record.ts';
+import type { Clock, Database, Ids, Lease } from 'agent-gateway';
+import type {
+  AgentTurn,
+  AgentTurnRequest,
+  ChatCall,
+  Interrupt,
+  TurnEnd,
+} from '../../../agent-engine/contract.ts';
+import { type ChatChange, type ChatRow, chatMove } from '../../store/chats.ts';
+import type { ChatEnds } from './chat-ends.ts';
+import { type ChatMessageEvent, createChatMessages } from './chat-messages.ts';
+import { endedChat, isCancellation, recordedEnd, toChat, toChatMessage } from './chat-record.ts';
 
 /** One event of a chat (the SDK's `ChatEventType`); the end has no data. */
 export interface ChatEvent {
@@ -25,108 +25,100 @@ export interface ChatWork {
   readonly row: ChatRow;
   readonly call: ChatCall;
   readonly lease: Lease;
-  /** Whether the messages are listed afterwards. */
+  /** Whether the turn is stored, and its messages are listed afterwards. */
   readonly isKept: boolean;
-  readonly begin: (call: ChatCall) => Promise<AgentTurn>;
+  /** `also` writes the end of the chat in the commit of the turn. */
+  readonly begin: (call: ChatCall, also: NonNullable<AgentTurnRequest['also']>) => Promise<AgentTurn>;
 }
 
 /** The dependencies of `createChatRuns`. */
 interface RunParts {
-  readonly turns: Pick<AgentTurns, 'abort'>;
+  readonly ends: ChatEnds;
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
+/** A chat whose turn is over, and what its row has to become. */
+interface Ended {
+  readonly row: ChatRow;
+  readonly change: ChatChange;
+  readonly interrupts?: readonly Interrupt[] | undefined;
+}
+
 /** Makes the function that runs chats. */
-export function createChatRuns({ turns, database, clock, ids }: RunParts) {
+export function createChatRuns({ ends, database, clock, ids }: RunParts) {
   /** Reads the turn to its end. */
-  async function turned(
-    { row, call, begin, isKept }: ChatWork,
-    signal: AbortSignal,
-    emit: Emit,
-  ): Promise<
-    ChatOutcome & {
-      readonly messages: readonly ChatMessageRecord[];
-      readonly interrupts?: readonly Interrupt[];
-    }
-  > {
+  async function turned(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<Ended> {
+    const { row, call, begin, isKept } = work;
     const said = createChatMessages({ clock, ids });
-    const messages = isKept ? said.listed : [];
-    await using turn = await begin({ ...call, signal });
+    const written = (end: TurnEnd) => endedChat(row, end, isKept ? said.listed : []);
+    const ended = (end: TurnEnd): Ended => {
+      const stored = { ...row, ...written(end) };
+      const change = recordedEnd(stored, clock.now())!;
+      // Nothing of a turn that is not kept is committed, so that its row is still as it was.
+      const both = isKept ? { row: stored, change } : { row, change: { ...written(end), ...change } };
+      return { ...both, interrupts: end.result.checkpoint?.interrupts };
+    };
+    const send = async (events: readonly ChatMessageEvent[]) => {
+      for (const { event, message } of events) await emit({ event, data: toChatMessage(row, message) });
+    };
+    let last: readonly ChatMessageEvent[] = [];
+    await using turn = await begin({ ...call, signal }, async (end) => {
+      last = said.events({ type: 'end', ...end });
+      return [chatMove(row, written(end))];
+    });
     for await (const event of turn.events) {
-      for (const { event: name, message } of said.events(event)) {
-        await emit({ event: name, data: toChatMessage(row, message) });
+      if (event.type !== 'end') {
+        await send(said.events(event));
+        continue;
       }
-      if (event.type !== 'end') continue;
-      const { usage, result } = event;
-      const interrupts = result.checkpoint?.interrupts;
-      return {
-        status: interrupts ? 'requires_action' : 'completed',
-        usage,
-        messages,
-        ...(interrupts && { interrupts }),
-      };
+      const outcome = ended(event);
+      // The turn is stored: it counts, although its client may have disconnected.
+      await send([...last, ...said.events(event)]).catch(() => undefined);
+      return outcome;
     }
     throw signal.reason;
   }
 
-  /** Writes how the chat ended, and reads it where another process has ended it before. */
-  async function settle(
-    { row, call: { principal, isAdmin } }: ChatWork,
-    { status, usage, error }: ChatOutcome,
-    messages: readonly ChatMessageRecord[],
-  ): Promise<ChatRow> {
-    const entities = database.forTenant(principal.tenantId);
-    const before: ChatResult = JSON.parse(row.result);
-    const change = {
-      status,
-      result: JSON.stringify({ usage: addUsage(before.usage, usage), error } satisfies ChatResult),
-      messages: JSON.stringify([...JSON.parse(row.messages), ...messages]),
-      completedAt: status === 'requires_action' ? null : new Date(clock.now()),
-    };
-    if (await moveChat(entities, { id: row.id, from: 'in_progress' }, change)) return { ...row, ...change };
-    if (status === 'requires_action') {
-      // The chat was canceled at the last moment: no pause may be left open.
-      await turns.abort(
-        entities,
-        { ...principal, isAdmin },
-        { sessionId: row.conversationId, agent: row.botId },
-      );
+  /** Runs the turn; never rejects for what breaks it. */
+  async function ran(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<Ended> {
+    const { row, call } = work;
+    try {
+      await emit({ event: 'conversation.chat.created', data: { ...toChat(row), status: 'created' } });
+      await emit({ event: 'conversation.chat.in_progress', data: toChat(row) });
+      return await turned(work, signal, emit);
+    } catch (thrown) {
+      const reason = signal.aborted ? signal.reason : thrown;
+      if (!isCancellation(reason)) call.log.warn({ err: thrown, chatId: row.id }, 'a chat failed');
+      const entities = database.forTenant(call.principal.tenantId);
+      return { row, change: await ends.broken(entities, row, reason) };
     }
-    return (await findChat(entities, row.id)) ?? { ...row, ...change, status: 'canceled' };
+  }
+
+  /** Runs a chat and writes how it ended. Its session and its lease are free when this resolves. */
+  async function settled(work: ChatWork, signal: AbortSignal, emit: Emit) {
+    await using _ = work.lease;
+    const { row, change, interrupts } = await ran(work, signal, emit);
+    const entities = database.forTenant(work.call.principal.tenantId);
+    const now = await ends.settle(entities, row, change);
+    if (now.status !== 'requires_action' || interrupts !== undefined) return toChat(now, interrupts);
+    return toChat(now, (await ends.pauseOf(entities, now))?.interrupts);
   }
 
   /**
    * Runs a chat, emits its events, and releases its lease. Rejects only where its end could not be written; then the chat counts as lost.
    *
-   * @param signal ends the chat: it is canceled where the reason is that the client has disconnected, else it has failed
+   * @param signal ends the chat: it is canceled where the reason is that the client has disconnected, else it has failed. A chat that was
+   *   continued waits again in both cases
    */
   return async function carryOut(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<void> {
-    const { row, lease } = work;
-    await using _ = lease;
-    const whole = AbortSignal.any([signal, lease.signal]);
-    let outcome: Awaited<ReturnType<typeof turned>>;
-    try {
-      await emit({ event: 'conversation.chat.created', data: { ...toChat(row), status: 'created' } });
-      await emit({ event: 'conversation.chat.in_progress', data: toChat(row) });
-      outcome = await turned(work, whole, emit);
-    } catch (thrown) {
-      const ended = whole.aborted ? endedBy(whole.reason) : failureOf(thrown);
-      if (ended.status === 'failed') work.call.log.warn({ err: thrown, chatId: row.id }, 'a chat failed');
-      outcome = { ...ended, messages: [] };
-    }
-    const settled = await settle(work, outcome, outcome.messages);
+    const chat = await settled(work, AbortSignal.any([signal, work.lease.signal]), emit);
+    // A client that closes its stream after the last event may send the next request at once: the lease is released by now.
     if (signal.aborted) return;
     // A chat that was canceled has no event of its own in the SDK.
-    const name = settled.status === 'canceled' ? 'failed' : settled.status;
-    await emit({ event: `conversation.chat.${name}`, data: toChat(settled, outcome.interrupts) });
+    const name = chat.status === 'canceled' ? 'failed' : chat.status;
+    await emit({ event: `conversation.chat.${name}`, data: chat });
     await emit({ event: 'done' });
   };
-}
-
-function endedBy(reason: unknown): ChatOutcome {
-  const { code, kind } = reason as { readonly code?: unknown; readonly kind?: unknown };
-  const isAsked = code === LeaseErrors.revoked.definition.code || kind === 'client-closed';
-  return isAsked ? { status: 'canceled' } : failureOf(reason);
 }

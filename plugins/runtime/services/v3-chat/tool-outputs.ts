@@ -1,5 +1,6 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
+import { partsOfPointer, unescaped } from '../chat/decision-errors.ts';
 
 /** A client's answer to one of the open calls of a chat. */
 export interface ToolOutput {
@@ -41,6 +42,13 @@ export function readOutputs(
     return [interrupt.id, decisionOf(output, interrupt)] as const;
   });
   return Object.fromEntries(decided);
+}
+
+/** The place in the body of a problem that the engine reports of these decisions. Pure. */
+export function placeInOutputs(outputs: readonly ToolOutput[], pointer: string): string {
+  const id = unescaped(partsOfPointer(pointer).id);
+  const index = outputs.findLastIndex(({ toolCallId }) => toolCallId === id);
+  return index < 0 ? '/body/tool_outputs' : `/body/tool_outputs/${index}/output`;
 }
 
 function decisionOf(output: string, { type, fields }: Interrupt): Decision {

@@ -1,22 +1,36 @@
-import type { Clock, Database, Ids, Lease, Leases, TenantEntityManager } from 'agent-gateway';
+import {
+  type Clock,
+  type Database,
+  GatewayError,
+  type Ids,
+  type Lease,
+  LeaseErrors,
+  type Leases,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import {
   AgentErrors,
   type Agents,
   type AgentTurns,
   type ChatCall,
   type ChatMessage,
+  type Checkpoint,
   type Checkpoints,
 } from '../../../agent-engine/contract.ts';
 import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
 import { type ChatRow, findChat, insertChat, moveChat } from '../../store/chats.ts';
+import { atRequest } from '../chat/decision-errors.ts';
 import type { Conversations } from '../conversations.ts';
+import { createChatEnds } from './chat-ends.ts';
 import type { ChatMessageRecord } from './chat-messages.ts';
-import { failureOf, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts';
+import { continuedChat, recordedEnd, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts';
 import { type ChatWork, createChatRuns, type Emit } from './chat-run.ts';
-import { readOutputs, type ToolOutput } from './tool-outputs.ts';
+import { placeInOutputs, readOutputs, type ToolOutput } from './tool-outputs.ts';
 
-/** How often a cancellation is retried where the chat changes its status meanwhile. */
+/** How often a cancellation is retried where the chat changes meanwhile. */
 const CANCEL_ATTEMPTS = 5;
+/** Milliseconds that outputs wait for the process that has just run the chat to release its lease. */
+const RELEASE_MS = 5_000;
 
 /** The request that begins a chat. */
 export interface V3ChatRequest {
@@ -35,6 +49,12 @@ export interface ChatPlace {
   readonly conversationId: string;
 }
 
+/** A chat, and the checkpoint at which it waits. */
+interface Standing {
+  readonly row: ChatRow;
+  readonly checkpoint?: Checkpoint | undefined;
+}
+
 /** A chat that has begun. Exactly one of `follow` and `detach` must be called, once. */
 export interface BegunV3Chat {
   readonly chat: ReturnType<typeof toChat>;
@@ -48,7 +68,7 @@ export interface BegunV3Chat {
 interface V3ChatParts {
   readonly agents: Pick<Agents, 'find' | 'checkDecisions'>;
   readonly turns: AgentTurns;
-  readonly checkpoints: Pick<Checkpoints, 'find'>;
+  readonly checkpoints: Pick<Checkpoints, 'find' | 'take'>;
   readonly conversations: Pick<Conversations, 'get' | 'create'>;
   readonly database: Pick<Database, 'forTenant'>;
   readonly leases: Leases;
@@ -61,8 +81,9 @@ export type V3Chats = ReturnType<typeof createV3Chats>;
 
 /** Makes the service. */
 export function createV3Chats(parts: V3ChatParts) {
-  const { agents, turns, checkpoints, conversations, database, leases, clock, ids } = parts;
-  const carryOut = createChatRuns(parts);
+  const { agents, turns, conversations, database, leases, clock, ids } = parts;
+  const ends = createChatEnds(parts);
+  const carryOut = createChatRuns({ ...parts, ends });
   const background = new Set<Promise<void>>();
   const stop = new AbortController();
 
@@ -78,12 +99,40 @@ export function createV3Chats(parts: V3ChatParts) {
   }
 
   /** Acquires the lease of a chat: as long as it is held, some process runs the chat. */
-  async function hold({ principal, maxSessions }: ChatCall, name: string): Promise<Lease> {
-    const lease = await leases.tryAcquire(leaseKey(principal.tenantId), { name, limit: maxSessions });
-    if (lease === 'held') throw V3ChatErrors.notInterrupted();
-    if (lease === 'full') throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
-    return lease;
+  async function hold({ principal, maxSessions, signal }: ChatCall, name: string): Promise<Lease> {
+    const wanted = { name, limit: maxSessions, wait: RELEASE_MS, signal };
+    try {
+      return await leases.acquire(leaseKey(principal.tenantId), wanted);
+    } catch (error) {
+      const code = error instanceof GatewayError ? error.code : undefined;
+      if (code === LeaseErrors.timeout.definition.code) throw V3ChatErrors.notInterrupted();
+      if (code !== LeaseErrors.full.definition.code) throw error;
+      throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
+    }
   }
+
+  /**
+   * A chat as it stands. One whose process has died gets its end here, and one whose pause was discarded without it is canceled. Throws `chat.not-found`,
+   * `chat.forbidden`.
+   */
+  async function standing(
+    entities: TenantEntityManager,
+    reader: OwnerReader,
+    place: ChatPlace,
+  ): Promise<Standing> {
+    let row = await find(entities, reader, place);
+    if (row.status === 'in_progress') {
+      if ((await leases.find(leaseKey(entities.tenantId), row.id)) !== undefined) return { row };
+      const end = recordedEnd(row, clock.now());
+      row = await ends.settle(entities, row, end ?? (await ends.broken(entities, row, V3ChatErrors.lost())));
+    }
+    if (row.status !== 'requires_action') return { row };
+    const checkpoint = await ends.pauseOf(entities, row);
+    if (checkpoint !== undefined) return { row, checkpoint };
+    return { row: await ends.settle(entities, row, canceled()) };
+  }
+
+  const canceled = () => ({ status: 'canceled' as const, completedAt: new Date(clock.now()) });
 
   function begun(work: ChatWork): BegunV3Chat {
     return {
@@ -100,15 +149,6 @@ export function createV3Chats(parts: V3ChatParts) {
       },
     };
   }
-
-  const interruptsOf = async (entities: TenantEntityManager, { conversationId, botId, status }: ChatRow) => {
-    if (status !== 'requires_action') return [];
-    const place = { sessionId: conversationId, agent: botId };
-    return (await checkpoints.find(entities, place))?.checkpoint.interrupts ?? [];
-  };
-
-  const shown = async (entities: TenantEntityManager, row: ChatRow) =>
-    toChat(row, await interruptsOf(entities, row));
 
   return {
     /** Throws `agent.not-found`, `conversation.not-found`, `conversation.forbidden`, `chat.limit`. */
@@ -144,8 +184,9 @@ export function createV3Chats(parts: V3ChatParts) {
       return begun({
         ...{ row, lease, isKept },
         call: { ...call, sessionId: isKept ? conversationId : undefined },
-        begin: (inner) =>
+        begin: (inner, also) =>
           turns.begin(inner, {
+            also,
             agent: botId,
             messages,
             pauses: isKept ? 'allow' : 'refuse',
@@ -163,54 +204,54 @@ export function createV3Chats(parts: V3ChatParts) {
       outputs: readonly ToolOutput[],
     ): Promise<BegunV3Chat> {
       const entities = database.forTenant(call.principal.tenantId);
-      const row = await find(entities, reader, place);
+      const { row, checkpoint } = await standing(entities, reader, place);
       const { id, botId: agent, conversationId: sessionId } = row;
-      if (row.status !== 'requires_action') throw V3ChatErrors.notInterrupted();
-      const waiting = await checkpoints.find(entities, { sessionId, agent });
-      if (waiting === undefined) throw V3ChatErrors.notInterrupted();
-      const decisions = readOutputs(outputs, waiting.checkpoint.interrupts);
-      agents.checkDecisions(waiting.checkpoint, decisions);
-      const lease = await hold(call, id);
-      const change = { status: 'in_progress' } as const;
+      if (checkpoint === undefined) throw V3ChatErrors.notInterrupted();
+      const decisions = readOutputs(outputs, checkpoint.interrupts);
       try {
-        if (!(await moveChat(entities, { id, from: 'requires_action' }, change))) {
-          throw V3ChatErrors.notInterrupted();
-        }
+        agents.checkDecisions(checkpoint, decisions);
+      } catch (error) {
+        throw atRequest(error, (pointer) => placeInOutputs(outputs, pointer));
+      }
+      const lease = await hold(call, id);
+      const change = continuedChat(row);
+      try {
+        if (!(await moveChat(entities, row, change))) throw V3ChatErrors.notInterrupted();
       } catch (error) {
         await lease.release();
         throw error;
       }
       return begun({
         ...{ call, lease, isKept: true, row: { ...row, ...change } },
-        begin: (inner) =>
-          turns.resume(inner, { agent, sessionId, source: 'runtime', decide: () => decisions }),
+        begin: (inner, also) =>
+          turns.resume(inner, { agent, sessionId, also, source: 'runtime', decide: () => decisions }),
       });
     },
 
-    /** Throws `chat.not-found`, `chat.forbidden`. A chat whose process has crashed counts as failed. */
+    /** Throws `chat.not-found`, `chat.forbidden`. A chat whose process has crashed counts as failed, or waits again. */
     async retrieve(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
-      const row = await find(entities, reader, place);
-      const isHeld = async () => (await leases.find(leaseKey(entities.tenantId), row.id)) !== undefined;
-      if (row.status !== 'in_progress' || (await isHeld())) return shown(entities, row);
-      const { status, error } = failureOf(V3ChatErrors.lost());
-      const change = { status, result: JSON.stringify({ error }), completedAt: new Date(clock.now()) };
-      await moveChat(entities, { id: row.id, from: 'in_progress' }, change);
-      return shown(entities, await find(entities, reader, place));
+      const { row, checkpoint } = await standing(entities, reader, place);
+      return toChat(row, checkpoint?.interrupts);
     },
 
-    /** Ends a chat, on any replica. Throws `chat.finished`, and what `retrieve` throws. */
+    /** Ends a chat, on any replica, and discards its pause. Throws `chat.finished`, and what `retrieve` throws. */
     async cancel(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
       for (let attempt = 0; attempt < CANCEL_ATTEMPTS; attempt += 1) {
         const row = await find(entities, reader, place);
-        const { id, status: from, conversationId: sessionId, botId: agent } = row;
-        if (from === 'canceled') return toChat(row);
-        if (from !== 'in_progress' && from !== 'requires_action') {
+        const end = recordedEnd(row, clock.now());
+        if (end !== undefined) {
+          await ends.settle(entities, row, end);
+          continue;
+        }
+        const { status: from } = row;
+        if (from !== 'in_progress' && from !== 'requires_action' && from !== 'canceled') {
           throw V3ChatErrors.finished(`The chat has ended: it is ${from}`);
         }
-        const change = { status: 'canceled' as const, completedAt: new Date(clock.now()) };
-        if (!(await moveChat(entities, { id, from }, change))) continue;
-        if (from === 'in_progress') await leases.revoke(leaseKey(entities.tenantId), id);
-        else await turns.abort(entities, reader, { sessionId, agent });
+        const change = from === 'canceled' ? {} : canceled();
+        if (from !== 'canceled' && !(await moveChat(entities, row, change))) continue;
+        if (from === 'in_progress') await leases.revoke(leaseKey(entities.tenantId), row.id);
+        // Of a chat that was canceled before as well: the process that did it may have died before this.
+        await ends.discard(entities, row);
         return toChat({ ...row, ...change });
       }
       throw V3ChatErrors.finished('The chat moves on too fast; try again');

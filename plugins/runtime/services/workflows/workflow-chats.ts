@@ -3,7 +3,7 @@ import type { ChatCall, ChatMessage } from '../../../agent-engine/contract.ts';
 import type { JsonObject, RunPlace } from '../../../workflow/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import type { ChatMessageRecord } from '../v3-chat/chat-messages.ts';
-import { seconds, toChatMessage } from '../v3-chat/chat-record.ts';
+import { NO_USAGE, seconds, toChatMessage } from '../v3-chat/chat-record.ts';
 import type { Emit } from '../v3-chat/chat-run.ts';
 import type { ConversationMessages } from '../v3-chat/conversation-messages.ts';
 import type { RunCaller, WorkflowRuns } from './workflow-runs.ts';
@@ -54,6 +54,8 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const chat = {
         ...{ id: place.runId, conversation_id: conversationId, bot_id: botId },
         created_at: seconds(clock.now()),
+        // A run has no usage of its own: what its agents use is recorded with their sessions.
+        usage: NO_USAGE,
       };
 
       async function answer(result: JsonObject, emit: Emit): Promise<void> {
