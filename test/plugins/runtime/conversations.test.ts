@@ -93,6 +93,25 @@ test('the messages of a conversation are those of its session, and go one by one
   t.deepEqual((await ask('GET', `/${id}/messages`)).body, { messages: [], total: 0 });
 });
 
+eachDatabase(test, 'a conversation is not deleted during its first turn', async (t, { environment }) => {
+  const { gateway, ask, begin, turnOf } = await start(t, environment as Record<string, string>);
+  const { id } = await begin();
+  {
+    await using turn = await turnOf(id);
+    for (const path of [`${PATH}/${id}`, `/api/v2/sessions/${id}`]) {
+      const { status, body } = await gateway.request(path, { method: 'DELETE' });
+      t.deepEqual([status, body.code], [409, 'session.busy'], path);
+    }
+    await turn.commit({
+      ...{ model: 'demo', source: 'runtime', uses: [] },
+      messages: [{ role: 'user', content: 'one' }],
+    });
+  }
+  t.is((await ask('GET', `/${id}/messages`)).body.total, 1);
+  t.is((await ask('DELETE', `/${id}`)).status, 204);
+  t.is((await gateway.request(`/api/v2/sessions/${id}/messages`)).status, 404);
+});
+
 test('tenants, and users of one, have conversations of their own', async (t) => {
   const { gateway, ask, begin } = await start(t);
   const [one, two] = [await gateway.makeTenant(), await gateway.makeTenant()];

@@ -54,14 +54,17 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
     },
 
     async remove(entities, reader, id) {
-      await get(entities, reader, id);
+      await find(entities, reader, id);
+      // The row of a first turn is not there yet: the lease comes first, or the turn would store a session that was said to be deleted.
       await using _ = await takeIdle(entities, id);
+      await get(entities, reader, id);
       const isDeleted = await deleteWholeSession(deletion, entities, { id, reason: 'requested' });
       if (!isDeleted) throw SessionErrors.notFound();
     },
   };
 
   async function takeIdle(entities: TenantEntityManager, id: string) {
+    if (!isSessionId(id)) throw SessionErrors.notFound();
     const lease = await takeIdleSession(leases, entities.tenantId, id);
     if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
     return lease;
@@ -69,10 +72,19 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
 }
 
 async function get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord> {
-  const row = isSessionId(id) ? await findSession(entities, id) : null;
+  const row = await find(entities, reader, id);
   if (row === null) throw SessionErrors.notFound();
-  if (!maySee(row, reader)) throw SessionErrors.forbidden();
   return toRecord(row);
+}
+
+async function find(
+  entities: TenantEntityManager,
+  reader: SessionReader,
+  id: string,
+): Promise<SessionRow | null> {
+  const row = isSessionId(id) ? await findSession(entities, id) : null;
+  if (row !== null && !maySee(row, reader)) throw SessionErrors.forbidden();
+  return row;
 }
 
 function toRecord(row: SessionRow): SessionRecord {
