@@ -12,6 +12,7 @@ import {
 import { agentFailure, type ChatContext, chatCallOf, TASK_CLASS } from '../../agent-engine/contract.ts';
 import { principalOf, readerOf } from '../../records/contract.ts';
 import type { Chats } from '../services/chat/chats.ts';
+import { sendTurn } from '../services/chat/send-turn.ts';
 import type { ConversationRecord, Conversations } from '../services/conversations.ts';
 import { chatResponses } from './chat-events.ts';
 import { listEnd, listRequest, message, pageOf } from './common.ts';
@@ -98,9 +99,9 @@ async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Pr
   call.header('x-svc-session-id', id);
   call.audit({ sessionId: id });
   try {
-    for await (const event of turn.events) {
+    await sendTurn(turn, async (event) => {
       for (const response of chatResponses(event, id)) await call.send(message(response));
-    }
+    });
   } catch (thrown) {
     // A caller that has disconnected, or whose deadline has expired, receives nothing.
     if (call.signal.aborted) throw thrown;

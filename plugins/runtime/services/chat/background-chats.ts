@@ -51,7 +51,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
   const { database, leases, clock, ids } = parts;
   const running = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  const readers = createChatReaders({ ...parts, isRunningHere: (id) => running.has(id), leaseKey });
+  const readers = createChatReaders({ ...parts, runningHere: (id) => running.get(id), leaseKey });
 
   async function carryOut({ id, turn, events, signal, store, call }: RunningChat): Promise<void> {
     try {

@@ -50,14 +50,14 @@ interface ReadersParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly leases: Pick<Leases, 'find'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Whether this process runs a chat, and wakes its readers. */
-  readonly isRunningHere: (chatId: string) => boolean;
+  /** Resolves when this process has run a chat to its end, and its session is free; undefined for a chat that it does not run. It wakes the readers of those that it runs. */
+  readonly runningHere: (chatId: string) => Promise<void> | undefined;
   /** The lease key under which the process that runs a chat holds it. */
   readonly leaseKey: (tenantId: string) => string;
 }
 
 /** Readers of chats in the background. They read from the table, so that a slow reader costs no memory. */
-export function createChatReaders({ database, leases, clock, isRunningHere, leaseKey }: ReadersParts) {
+export function createChatReaders({ database, leases, clock, runningHere, leaseKey }: ReadersParts) {
   const listeners = new Map<string, Set<() => void>>();
 
   /** Subscribes to what this process writes to a chat from now on. */
@@ -148,6 +148,8 @@ export function createChatReaders({ database, leases, clock, isRunningHere, leas
         for (const batch of page) {
           known = batch;
           for (const [index, event] of batch.events.entries()) {
+            // A client that has read the end may send its next request at once.
+            if (isEnd(event)) await orAborted(runningHere(chatId) ?? Promise.resolve(), signal);
             if (batch.seq + index > seq) yield { seq: batch.seq + index, event };
           }
         }
@@ -156,7 +158,7 @@ export function createChatReaders({ database, leases, clock, isRunningHere, leas
         news.clear();
         page = await batchesAfter(entities(), chatId, known.seq, PAGE);
         if (page.length > 0) continue;
-        const isHere = isRunningHere(chatId);
+        const isHere = runningHere(chatId) !== undefined;
         if (!isHere && looks % ALIVE_EVERY === 0) await endIfLost(entities(), known);
         await news.wait(isHere ? POLL_HERE_MS : backoffDelay(looks + 1, POLL_MS), signal);
       }
@@ -173,7 +175,11 @@ interface News {
 }
 
 function isOver({ events }: EventBatch): boolean {
-  const type = events.at(-1)?.type;
+  const last = events.at(-1);
+  return last !== undefined && isEnd(last);
+}
+
+function isEnd({ type }: StoredEvent): boolean {
   return type === 'done' || type === 'error';
 }
 

@@ -26,6 +26,7 @@ import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
 import type { ChatReading, LastSeen } from './chat-readers.ts';
 import { type ChatReport, reportChat } from './chat-report.ts';
 import { type ResumeInput, readDecisions } from './resume-input.ts';
+import { sendTurn } from './send-turn.ts';
 import { errorEvent, onWire, type StreamMode } from './stream-format.ts';
 
 /** A chat that has begun. */
@@ -146,12 +147,11 @@ export function createChats(parts: ChatParts) {
   const written = (turn: AgentTurn, mode: StreamMode): BegunChat => ({
     sessionId: turn.sessionId ?? '',
     async send(stream) {
-      await using _ = turn;
-      for await (const event of turn.events) {
+      await sendTurn(turn, async (event) => {
         for (const one of a2uiEvents(event)) {
           for (const line of onWire(mode, one, clock.now())) await stream.send(line);
         }
-      }
+      });
     },
   });
 
