@@ -198,6 +198,24 @@ test('several pauses are open at once, also in a sub-agent, and each needs its d
   t.is(done.events.at(-2)?.data.data.delta, 'All done.');
 });
 
+test('a decision that fits no pause is named by its place in the body', async (t) => {
+  const { chat, resume } = await start(t, [toolCalls(['calculator', { expression: '6*7' }])]);
+  const { session, events } = await chat('What is 6*7?');
+  const { id } = events[0]!.data.data;
+  for (const [input, ...problems] of [
+    [{ decision: 'maybe' }, '/body/input/decision must be "approve", "reject" or "edit"'],
+    [{ [id]: { decision: 'maybe' } }, `/body/input/${id}/decision must be "approve", "reject" or "edit"`],
+    [
+      ...[{ zzz: { decision: 'approve' } }, `/body/input/${id} is missing: this interrupt is open`],
+      '/body/input/zzz is no open interrupt',
+    ],
+  ] as const) {
+    const { status, body } = await resume(session, input as object);
+    const named = body.errors.map(({ pointer, message }: Record<string, string>) => `${pointer} ${message}`);
+    t.deepEqual([status, named], [400, problems]);
+  }
+});
+
 test('what is wrong is told before the stream begins, and inside it as an event', async (t) => {
   const { chat, post, resume, state } = await start(t, [failure(500)]);
   t.is((await chat('hi', {}, 'nobody')).body.code, 'agent.not-found');

@@ -15,6 +15,7 @@ import {
   type AgentTurns,
   type ChatCall,
   type Checkpoints,
+  type Interrupt,
   type OpenInterrupts,
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
@@ -25,7 +26,8 @@ import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
 import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
 import type { ChatReading, LastSeen } from './chat-readers.ts';
 import { type ChatReport, reportChat } from './chat-report.ts';
-import { type ResumeInput, readDecisions } from './resume-input.ts';
+import { atRequest } from './decision-errors.ts';
+import { placeInInput, type ResumeInput, readDecisions } from './resume-input.ts';
 import { sendTurn } from './send-turn.ts';
 import { errorEvent, onWire, type StreamMode } from './stream-format.ts';
 
@@ -184,22 +186,30 @@ export function createChats(parts: ChatParts) {
       carriedOut(call, style, (inner, more) => begin(inner, agentId, message, more)),
 
     /** Resumes a paused chat; a chat of the v3 API that waited for this is complete then. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
-    resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
+    async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const report = reportChat(webhookEvents, { agentId: agent, call });
       const waited = { conversationId: sessionId, botId: agent };
       const ofV3 = async () => [chatCompletion(waited, new Date(clock.now()))];
-      return carriedOut(call, style, (inner, more) =>
-        reported(report, sessionId, () =>
-          turns.resume(inner, {
-            agent,
-            sessionId,
-            source: 'runtime',
-            decide: (open) => readDecisions(input, open),
-            also: (end, session) => together(report.writes(session, end), more(end, session), ofV3()),
-          }),
-        ),
-      );
+      let decided: readonly Interrupt[] = [];
+      try {
+        return await carriedOut(call, style, (inner, more) =>
+          reported(report, sessionId, () =>
+            turns.resume(inner, {
+              agent,
+              sessionId,
+              source: 'runtime',
+              decide(open) {
+                decided = open;
+                return readDecisions(input, open);
+              },
+              also: (end, session) => together(report.writes(session, end), more(end, session), ofV3()),
+            }),
+          ),
+        );
+      } catch (error) {
+        throw atRequest(error, (pointer) => placeInInput(input, decided, pointer));
+      }
     },
 
     /**

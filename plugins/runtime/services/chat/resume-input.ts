@@ -1,8 +1,12 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
+import { partsOfPointer, unescaped } from './decision-errors.ts';
 
 /** The input with which a client resumes: a decision for each pause by its id, or the plain decision or answers where exactly one is open. */
 export type ResumeInput = Readonly<Record<string, unknown>>;
+
+/** The members of a plain decision. */
+const MEMBERS: ReadonlySet<string> = new Set(['decision', 'arguments', 'message', 'answers']);
 
 /**
  * The decisions in an input, by interrupt id; the engine checks whether they fit the pauses. Pure.
@@ -13,8 +17,7 @@ export function readDecisions(
   input: ResumeInput,
   open: readonly Interrupt[],
 ): Readonly<Record<string, Decision>> {
-  const isById = Object.keys(input).some((id) => open.some((interrupt) => interrupt.id === id));
-  if (isById) {
+  if (isById(input, open)) {
     const given = Object.entries(input).map(([id, value]) => [id, decisionOf(value)] as const);
     return Object.fromEntries(given) as Record<string, Decision>;
   }
@@ -25,9 +28,34 @@ export function readDecisions(
       message: `${open.length} pauses are open: give a decision for each, by its id`,
     });
   }
-  // Without a decision, the members of the input are the answers.
-  const isPlain = 'decision' in input || 'answers' in input || only.type === 'approval';
-  return { [only.id]: decisionOf(isPlain ? input : { answers: input }) as Decision };
+  return { [only.id]: decisionOf(isPlain(input, only) ? input : { answers: input }) as Decision };
+}
+
+/** The place in the body of a problem that the engine reports of these decisions. Pure. */
+export function placeInInput(input: ResumeInput, open: readonly Interrupt[], pointer: string): string {
+  const { id, rest } = partsOfPointer(pointer);
+  if (isById(input, open)) {
+    const isText = typeof input[unescaped(id)] === 'string';
+    return `/body/input/${id}${isText ? '' : rest}`;
+  }
+  const isWhole = open[0] === undefined || isPlain(input, open[0]);
+  return `/body/input${isWhole ? rest : rest.replace(/^\/answers/, '')}`;
+}
+
+/** An input of objects alone is meant by id, though no pause may have one of its ids. */
+function isById(input: ResumeInput, open: readonly Interrupt[]): boolean {
+  const names = Object.keys(input);
+  if (names.some((name) => open.some(({ id }) => id === name))) return true;
+  return names.length > 0 && names.every((name) => !MEMBERS.has(name) && isObject(input[name]));
+}
+
+/** Without a decision, the members of the input are the answers. */
+function isPlain(input: ResumeInput, { type }: Interrupt): boolean {
+  return 'decision' in input || 'answers' in input || type === 'approval';
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Answers may also come without the member that holds them. */
