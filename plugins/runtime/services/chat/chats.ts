@@ -21,12 +21,12 @@ import {
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
 import { chatCompletion } from '../../store/chats.ts';
 import type { Conversations } from '../conversations.ts';
+import { atRequest } from '../decision-errors.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
 import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
 import type { ChatReading, LastSeen } from './chat-readers.ts';
 import { type ChatReport, reportChat } from './chat-report.ts';
-import { atRequest } from './decision-errors.ts';
 import { placeInInput, type ResumeInput, readDecisions } from './resume-input.ts';
 import { sendTurn } from './send-turn.ts';
 import { errorEvent, onWire, type StreamMode } from './stream-format.ts';

@@ -1,6 +1,6 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
-import { partsOfPointer, unescaped } from './decision-errors.ts';
+import { partsOfPointer, unescaped } from '../decision-errors.ts';
 
 /** The input with which a client resumes: a decision for each pause by its id, or the plain decision or answers where exactly one is open. */
 export type ResumeInput = Readonly<Record<string, unknown>>;

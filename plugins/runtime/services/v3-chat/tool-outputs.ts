@@ -1,6 +1,6 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
-import { partsOfPointer, unescaped } from '../chat/decision-errors.ts';
+import { partsOfPointer, unescaped } from '../decision-errors.ts';
 
 /** A client's answer to one of the open calls of a chat. */
 export interface ToolOutput {

@@ -19,8 +19,8 @@ import {
 } from '../../../agent-engine/contract.ts';
 import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
 import { type ChatRow, findChat, insertChat, moveChat } from '../../store/chats.ts';
-import { atRequest } from '../chat/decision-errors.ts';
 import type { Conversations } from '../conversations.ts';
+import { atRequest } from '../decision-errors.ts';
 import { createChatEnds } from './chat-ends.ts';
 import type { ChatMessageRecord } from './chat-messages.ts';
 import { continuedChat, recordedEnd, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts';

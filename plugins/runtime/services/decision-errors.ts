@@ -1,5 +1,5 @@
 import { GatewayError } from 'agent-gateway';
-import { AgentErrors } from '../../../agent-engine/contract.ts';
+import { AgentErrors } from '../../agent-engine/contract.ts';
 
 /**
  * What the engine finds wrong in decisions, at the places of the request from which they were read; any other error as it is. Pure.
