@@ -205,7 +205,9 @@ for (const [transport, server] of Object.entries(TRANSPORTS)) {
     const tools = () => gateway.request('/api/v2/admin/mcp/servers/everything/tools');
     const isReady = async () => (await gateway.request('/health/ready')).status === 200;
     const used = async () => {
-      const [echo, sum] = resultsOf(t, await chat(gateway, [ECHO, SUM]));
+      // Results come as the calls end.
+      const results = resultsOf(t, await chat(gateway, [ECHO, SUM]));
+      const [echo, sum] = results.toSorted((one, other) => one.name.localeCompare(other.name));
       t.like(echo, { name: 'echo', result: 'Echo: Grüße', is_error: false });
       t.like(sum, { name: 'get-sum', result: 'The sum of 2 and 40 is 42.', is_error: false });
     };
