@@ -11,6 +11,16 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 /** What a deployment is made of beside its data. */
 const CODE = ['node_modules', 'package.json', 'cli', 'kernel', 'foundation', 'plugins', 'testing'];
 
+/** A graph whose jobs wait for a person. */
+const BREW = `apiVersion: svc/v1
+kind: Workflow
+metadata: { name: brew }
+spec:
+  graph:
+    nodes: [{ id: start, type: start }, { id: pour, type: human_task }, { id: end, type: end }]
+    edges: [{ from: start, to: pour }, { from: pour, to: end }]
+`;
+
 /** A deployment of one test, in a folder of its own. */
 export interface Deployment {
   readonly folder: string;
@@ -38,6 +48,7 @@ export async function layOut(
     path.join(folder, 'agents.d/keeper.yaml'),
     'apiVersion: svc/v1\nkind: Agent\nmetadata: { name: keeper }\nspec: { type: chat_model_agent }\n',
   );
+  await writeFile(path.join(folder, 'agents.d/brew.yaml'), BREW);
   return {
     folder,
     async start() {
@@ -49,7 +60,16 @@ export async function layOut(
       return startGatewayProcess(t, folder, { ...env, SVC_ACP_TOKEN: '' });
     },
     async destroy() {
-      for (const name of ['data', 'gateway.env', 'gateway.yaml', 'agents.d', 'backup.cnf'])
+      for (const name of [
+        'data',
+        'gateway.env',
+        'gateway.yaml',
+        'agents.d',
+        'jobs.db',
+        'jobs.db-wal',
+        'jobs.db-shm',
+        'backup.cnf',
+      ])
         await rm(path.join(folder, name), { recursive: true, force: true });
     },
   };

@@ -46,6 +46,7 @@ for (const family of FAMILIES) {
     const receiver = await startReceiver(t);
     const deployment = await layOut(t, {
       ...(DATABASE_URL === undefined ? {} : { DATABASE_URL, SVC_DATABASE_ROLE }),
+      ...(family === 'postgres' ? { SVC_RUNTIME_BACKEND: 'postgres' } : { SVC_SQLITE_DB: 'jobs.db' }),
       SVC_SECRET_KEY: 'a-key-that-has-to-come-back-with-the-rest',
       SVC_EGRESS_ALLOW_PRIVATE: '127.0.0.1',
     });

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { send } from '../support/request.ts';
 import { until } from '../support/until.ts';
@@ -5,6 +6,7 @@ import { until } from '../support/until.ts';
 const SESSION = 'kept-session';
 const CONTENT = 'A file that has to come back, byte by byte.';
 const SKILL = '---\nname: tea\ndescription: About tea\nversion: 1.0.0\n---\nBoil water.\n';
+const NODE = { node_id: 'tea-house', endpoint: 'http://127.0.0.1:8080', capabilities: ['genes'] };
 const LAST = 'the-last-before-the-backup';
 
 /** Who may look at what was made, and where it is. */
@@ -18,6 +20,10 @@ export interface MadeData {
   readonly webhookId: string;
   /** With which the webhook's events are signed. */
   readonly webhookSecret: string;
+  /** With which the hub signs. */
+  readonly hubKey: string;
+  /** Of a job that waits for a person. */
+  readonly jobId: string;
 }
 
 /** Makes a bit of everything that is kept, as clients do. */
@@ -47,15 +53,26 @@ export async function makeData(
   await ask('PUT', '/v1/skills/tea', SKILL, key, { 'content-type': 'text/plain' });
   const hooks = { url: hook, events: ['workflow.*'] };
   const { webhook, secret } = await ask('POST', '/api/v2/admin/webhooks', hooks, key);
+  await ask('POST', '/api/v1/nodes', { ...NODE, public_key: nodeKey() }, token);
+  const { keys } = await ask('GET', '/api/v1/keys', undefined, token);
+  const { job_id: jobId } = await ask('POST', '/jobs', { graph_name: 'brew' }, key);
+  await until(async () => (await ask('GET', `/jobs/${jobId}`, undefined, key)).status === 'waiting');
   await ask('GET', '/v1/me', undefined, key, { 'x-request-id': LAST });
-  return { token, key, tenantId, fileId: file.id, webhookId: webhook.id, webhookSecret: secret };
+  const ids = { tenantId, fileId: file.id, webhookId: webhook.id, jobId };
+  return { token, key, ...ids, webhookSecret: secret, hubKey: keys[0].public_key };
+}
+
+/** A public key as nodes send it. */
+function nodeKey(): string {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  return publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64');
 }
 
 /** Finds all of it, with the credentials of then; `auditIds` are records that were in a journal alone. */
 export async function findData(
   t: ExecutionContext,
   url: string,
-  { token, key, tenantId, fileId, webhookId }: MadeData,
+  { token, key, tenantId, fileId, webhookId, hubKey, jobId }: MadeData,
   auditIds: readonly string[],
 ): Promise<void> {
   const get = async (where: string, by = key) => {
@@ -73,6 +90,16 @@ export async function findData(
   t.is((await get('/v1/memories')).memories[0].value, 'green');
   t.is(await get('/v1/skills/tea'), SKILL);
   t.true((await get('/api/v2/agents')).agents.some(({ name }: { name: string }) => name === 'keeper'));
+  const { nodes } = await get('/api/v1/nodes', token);
+  t.deepEqual(
+    nodes.map(({ node_id }: { node_id: string }) => node_id),
+    [NODE.node_id],
+  );
+  t.is((await get('/api/v1/keys', token)).keys[0].public_key, hubKey);
+  t.is((await get(`/jobs/${jobId}`)).status, 'waiting');
+  const resumed = await send(`${url}/jobs/${jobId}/resume`, { method: 'POST', token: key, body: {} });
+  t.is(resumed.status, 200, JSON.stringify(resumed.body));
+  await until(async () => (await get(`/jobs/${jobId}`)).status === 'completed');
   const logs = await get(`/v1/audit-logs?limit=500`, key);
   const last = logs.audit_logs.filter(({ request_id }: { request_id: string }) => request_id === LAST);
   t.is(last.length, 1, 'the last record, once');
