@@ -2,14 +2,14 @@ import type { EntityName } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { type Connect, type ConnectOptions, MEMORY, reason, withoutPassword } from './drivers/driver.ts';
-import { DatabaseStartError } from './errors.ts';
+import type { Connect } from './drivers/driver.ts';
 import type { Family } from './family.ts';
 import type { Migration, MovedMigration } from './migration.ts';
 import type { PlainWhere } from './rows/conditions.ts';
 import type { PageQuery } from './rows/plain-rows.ts';
 import type { OwnedData } from './schema/owned-data.ts';
 import { SqlDatabase } from './sql-database.ts';
+import { cannotOpen } from './start-failures.ts';
 import type { EntityRegistration } from './tenancy.ts';
 import type { TenantEntityManager } from './tenant-entity-manager.ts';
 import type { TransactionOptions } from './tenant-rules.ts';
@@ -83,7 +83,7 @@ export interface Database {
    * new generation of the owner's code are known together with those of the old one, until that is released.
    *
    * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is taken
-   * @throws DatabaseStartError when a migration fails, or has changed since it was applied; when the tables are not as the entities need them
+   * @throws DatabaseStartError when a migration fails, or has changed since it was applied; when the tables are not as the entities need them; when the disk is full
    */
   register(registration: Registration): Promise<Registered>;
   /** An entity manager that sees one tenant. Costs nothing until it is used. */
@@ -115,7 +115,7 @@ export interface Database {
    * @param within asks on the connection of this entity manager's transaction
    */
   now(within?: SqlEntityManager | TenantEntityManager): Promise<number>;
-  /** Resolves when the database answers; rejects with `database.unavailable` when it does not within `timeoutMs`. */
+  /** Resolves when the database answers; rejects with `database.unavailable` when it does not within `timeoutMs`, or when its disk refused the last write. */
   ping(timeoutMs: number): Promise<void>;
   /** The SQL that would make the tables equal to the registered entities; empty when they are. For tests. */
   schemaDrift(): Promise<string>;
@@ -161,12 +161,6 @@ const connect: Connect = async (family, options) => {
         return await (await import('./drivers/mysql.ts')).connectMySql(options);
     }
   } catch (cause) {
-    throw new DatabaseStartError(`${FAILURES[family](options)}: ${reason(cause)}`, { cause });
+    throw cannotOpen(family, options, cause);
   }
-};
-
-const FAILURES: Readonly<Record<Family, (options: ConnectOptions) => string>> = {
-  sqlite: ({ file = MEMORY }) => `The SQLite file ${file} cannot be opened`,
-  postgres: ({ url = '' }) => `PostgreSQL cannot be reached at DATABASE_URL=${withoutPassword(url)}`,
-  mysql: ({ url = '' }) => `MySQL or MariaDB cannot be reached at DATABASE_URL=${withoutPassword(url)}`,
 };

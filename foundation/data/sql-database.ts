@@ -12,6 +12,7 @@ import type { ControlledTransaction } from 'kysely';
 import { within } from '../base/deadline.ts';
 import { withCommitHooks } from './after-commit.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
+import { watchDisk } from './drivers/disk-failures.ts';
 import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { createPatientConnection, type PatientConnection } from './drivers/patient-connection.ts';
 import { EntityRegistry } from './entity-registry.ts';
@@ -35,6 +36,7 @@ import { JOURNAL } from './schema/journal.ts';
 import { locked, type MigrationTarget } from './schema/locked.ts';
 import { dropOwner, type OwnedData, ownedData } from './schema/owned-data.ts';
 import { createNotes, NOTES, TABLE_OWNERS } from './schema/table-owners.ts';
+import { asStartFailure } from './start-failures.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
 import { TenantEntityManager } from './tenant-entity-manager.ts';
 import type { TransactionOptions } from './tenant-rules.ts';
@@ -222,6 +224,7 @@ export class SqlDatabase implements Database, TenantSource {
     } catch (cause) {
       throw DatabaseErrors.unavailable(undefined, { cause });
     }
+    this.#options.disk.assertWritable();
   }
 
   async schemaDrift(): Promise<string> {
@@ -281,7 +284,7 @@ export class SqlDatabase implements Database, TenantSource {
       await this.#noteTables(owner, lease.metadata);
     } catch (error) {
       lease.release();
-      throw error;
+      throw asStartFailure(this.family, this.#options, error);
     }
     return lease;
   }
@@ -328,6 +331,7 @@ function toConnectOptions(options: DatabaseOptions, tenancies: Tenancies): Conne
   return {
     ...options,
     guard: new TransactionGuard(options.guardTransactions === true),
+    disk: watchDisk(options.clock),
     maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     orm: ormOptions(options, tenancies),

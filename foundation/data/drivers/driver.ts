@@ -5,6 +5,7 @@ import { GatewayError } from '../../base/gateway-error.ts';
 import { DatabaseDefect, DatabaseErrors } from '../errors.ts';
 import type { Family } from '../family.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
+import type { DiskWatch } from './disk-failures.ts';
 import { type Supervision, supervise } from './supervised-driver.ts';
 import { assertStorable } from './values.ts';
 
@@ -17,6 +18,8 @@ export interface ConnectOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly guard: TransactionGuard;
+  /** Learns of every write. */
+  readonly disk: DiskWatch;
   /** Most connections at one time. */
   readonly maxConnections: number;
   /** Milliseconds that one statement may take on a server. */

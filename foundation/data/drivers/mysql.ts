@@ -41,6 +41,7 @@ function family(orm: AnyOrm, collation: string): FamilyDriver {
 async function connect(orm: AnyOrm, options: ConnectOptions): Promise<AnyOrm> {
   superviseOrm(orm, {
     guard: options.guard,
+    disk: options.disk,
     poolTimeoutMs: CONNECT_TIMEOUT_MS,
     ...(options.statementTimeoutMs > 0
       ? { answerTimeoutMs: options.statementTimeoutMs + ANSWER_GRACE_MS }

@@ -31,7 +31,7 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
     },
   });
   const connection = orm.driver.getConnection();
-  superviseOrm(orm, { guard: options.guard });
+  superviseOrm(orm, { guard: options.guard, disk: options.disk });
   saveRoundTrips(connection);
   await orm.connect();
   await connection.execute('select 1');

@@ -6,6 +6,7 @@ import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { bindParameters } from './bound-parameters.ts';
 import { createCheckpoints, type LogDatabase } from './checkpoints.ts';
+import type { DiskWatch } from './disk-failures.ts';
 import {
   type BoundStatement,
   type ConnectOptions,
@@ -16,7 +17,7 @@ import {
   type WriteAtOnce,
 } from './driver.ts';
 import { keepStatements, type PreparingDatabase } from './statement-cache.ts';
-import { createTurn, whenFree } from './supervised-driver.ts';
+import { createTurn, unavailableOr, whenFree } from './supervised-driver.ts';
 
 /** Milliseconds that SQLite itself waits for a lock; it blocks the process, so the supervised driver does the long waiting. */
 const BLOCKING_BUSY_MS = 20;
@@ -51,9 +52,12 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
       return mutex.acquire();
     },
   };
+  let native: (PreparingDatabase & LogDatabase) | undefined;
   superviseOrm(orm, {
     guard: options.guard,
+    disk: options.disk,
     turn,
+    hasEnded: () => native?.inTransaction === false,
     busyTimeoutMs: TURN_TIMEOUT_MS,
     // A transaction that reads first and writes later fails at once when another connection wrote in between: take the lock first.
     begin: BEGIN,
@@ -61,16 +65,24 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   const connection = orm.driver.getConnection();
   bindParameters(connection, orm.driver.getPlatform());
   await orm.connect();
-  const native: PreparingDatabase & LogDatabase = await connection.getNativeClient();
-  const prepare = keepStatements(native);
+  const database: PreparingDatabase & LogDatabase = await connection.getNativeClient();
+  native = database;
+  const prepare = keepStatements(database);
   for (const pragma of PRAGMAS) {
     await connection.execute(`pragma ${pragma}`);
   }
-  const writeAtOnce = transactor({ orm, native, prepare, turn, guard: options.guard });
+  const writeAtOnce = transactor({
+    orm,
+    native: database,
+    prepare,
+    turn,
+    guard: options.guard,
+    disk: options.disk,
+  });
   if (inMemory) return { orm, writeAtOnce };
   const checkpoints = createCheckpoints({
     file: resolve(file),
-    database: native,
+    database,
     log: options.log,
     busyMs: BLOCKING_BUSY_MS,
   });
@@ -85,13 +97,14 @@ interface TransactorParts {
   readonly prepare: PreparingDatabase['prepare'];
   readonly turn: Pick<Mutex, 'acquire'>;
   readonly guard: TransactionGuard;
+  readonly disk: DiskWatch;
 }
 
 /**
  * Runs statements in a transaction of their own: their turn at the connection, and the lock of the file, are waited for; after that SQLite answers each
  * call at once, and nothing is gained by a promise for each.
  */
-function transactor({ orm, native, prepare, turn, guard }: TransactorParts): WriteAtOnce {
+function transactor({ orm, native, prepare, turn, guard, disk }: TransactorParts): WriteAtOnce {
   const run = (sql: string, bindings: readonly unknown[] = []) => prepare(sql).run(bindings);
   const runAll: (statements: readonly BoundStatement[]) => boolean = (statements) => {
     try {
@@ -112,9 +125,12 @@ function transactor({ orm, native, prepare, turn, guard }: TransactorParts): Wri
     try {
       // Waits, without blocking, where another process writes.
       await whenFree(() => run(BEGIN), TURN_TIMEOUT_MS);
-      return runAll(statements);
+      const isWritten = runAll(statements);
+      if (isWritten) disk.stored();
+      return isWritten;
     } catch (error) {
-      throw orm.driver.convertException(error as Error);
+      disk.failed(error);
+      throw orm.driver.convertException(unavailableOr(error) as Error);
     } finally {
       release();
     }

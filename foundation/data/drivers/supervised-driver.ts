@@ -12,11 +12,16 @@ import { DeadlineError, within } from '../../base/deadline.ts';
 import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
+import { type DiskWatch, diskUnavailable } from './disk-failures.ts';
 import { assertStorable } from './values.ts';
 
 /** What is added to a family's own Kysely driver. */
 export interface Supervision {
   readonly guard: TransactionGuard;
+  /** Learns which writes the disk took. */
+  readonly disk?: DiskWatch;
+  /** True where the database has ended the open transaction by itself: SQLite does on a full disk. */
+  readonly hasEnded?: () => boolean;
   /** Where one user at a time has the connection (SQLite); see `createTurn`. */
   readonly turn?: Pick<Mutex, 'acquire'>;
   /** Milliseconds after which waiting for a connection of the pool ends, where the pool has no such limit. */
@@ -88,15 +93,24 @@ class SupervisedDriver implements Driver {
       begin !== undefined && settings.accessMode !== 'read only'
         ? connection.executeQuery(CompiledQuery.raw(begin)).then(() => {})
         : this.#asked(connection, () => this.#driver.beginTransaction(connection.inner, settings));
-    return begun.catch((error) => this.#letGo(connection, error));
+    return begun.then(
+      () => connection.begun(),
+      (error) => this.#letGo(connection, error),
+    );
   }
 
-  commitTransaction(connection: SupervisedConnection): Promise<void> {
-    return this.#asked(connection, () => this.#driver.commitTransaction(connection.inner));
+  async commitTransaction(connection: SupervisedConnection): Promise<void> {
+    connection.assertNotEnded();
+    await this.#asked(connection, () => this.#driver.commitTransaction(connection.inner));
+    connection.committed();
   }
 
-  rollbackTransaction(connection: SupervisedConnection): Promise<void> {
-    return this.#asked(connection, () => this.#driver.rollbackTransaction(connection.inner)).catch((error) =>
+  async rollbackTransaction(connection: SupervisedConnection): Promise<void> {
+    const isOver = connection.hasEnded;
+    connection.isInTransaction = false;
+    // What has ended the transaction is the error that its user gets: a rollback would fail, and hide it.
+    if (isOver) return;
+    await this.#asked(connection, () => this.#driver.rollbackTransaction(connection.inner)).catch((error) =>
       this.#letGo(connection, error),
     );
   }
@@ -108,6 +122,7 @@ class SupervisedDriver implements Driver {
   async releaseConnection(connection: SupervisedConnection): Promise<void> {
     if (connection.isReleased) return;
     connection.isReleased = true;
+    connection.isInTransaction = false;
     try {
       await this.#driver.releaseConnection(connection.inner);
     } finally {
@@ -129,12 +144,16 @@ class SupervisedDriver implements Driver {
   }
 
   #savepointing(verb: 'savepoint' | 'rollbackToSavepoint' | 'releaseSavepoint') {
-    return (connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) =>
-      this.#asked(connection, async () => this.#driver[verb]?.(connection.inner, name, compile));
+    return async (connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) => {
+      // Its savepoints have gone with the transaction.
+      if (verb === 'rollbackToSavepoint' && connection.hasEnded) return;
+      connection.assertNotEnded();
+      await this.#asked(connection, async () => this.#driver[verb]?.(connection.inner, name, compile));
+    };
   }
 
   #operation<T>(run: () => Promise<T>): Promise<T> {
-    return this.#supervision.guard.operation(run).catch(asUnavailable);
+    return operate(this.#supervision, run);
   }
 
   /** An operation that is a statement too: a server that went silent does not answer it either. */
@@ -175,6 +194,8 @@ class SupervisedConnection implements DatabaseConnection {
   isReleased = false;
   /** Ends the turn of its user. */
   release: Release | undefined;
+  isInTransaction = false;
+  #hasWritten = false;
   readonly #supervision: Supervision;
 
   constructor(inner: DatabaseConnection, supervision: Supervision) {
@@ -186,10 +207,39 @@ class SupervisedConnection implements DatabaseConnection {
     const { busyTimeoutMs } = this.#supervision;
     return this.#operation(async () => {
       assertStorable(query.parameters);
-      return busyTimeoutMs === undefined
+      this.assertNotEnded();
+      const answer = await (busyTimeoutMs === undefined
         ? this.inTime(() => this.inner.executeQuery<R>(query))
-        : whenFree(() => this.inner.executeQuery<R>(query), busyTimeoutMs);
+        : whenFree(() => this.inner.executeQuery<R>(query), busyTimeoutMs));
+      if ((answer.numAffectedRows ?? 0n) > 0n) this.#wrote();
+      return answer;
     });
+  }
+
+  begun(): void {
+    this.isInTransaction = true;
+    this.#hasWritten = false;
+  }
+
+  committed(): void {
+    this.isInTransaction = false;
+    if (this.#hasWritten) this.#supervision.disk?.stored();
+  }
+
+  /** Whether the database has ended the transaction of this connection by itself. */
+  get hasEnded(): boolean {
+    return this.isInTransaction && this.#supervision.hasEnded?.() === true;
+  }
+
+  /** What follows in a transaction that has ended would be stored at once, and the part before it is undone. */
+  assertNotEnded(): void {
+    if (this.hasEnded) throw DatabaseErrors.unavailable('The database has undone the transaction');
+  }
+
+  /** Only what is committed is on the disk. */
+  #wrote(): void {
+    if (this.isInTransaction) this.#hasWritten = true;
+    else this.#supervision.disk?.stored();
   }
 
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
@@ -206,7 +256,7 @@ class SupervisedConnection implements DatabaseConnection {
   }
 
   #operation<T>(run: () => Promise<T>): Promise<T> {
-    return this.#supervision.guard.operation(run).catch(asUnavailable);
+    return operate(this.#supervision, run);
   }
 
   /** A server that went silent keeps the connection; the caller gets an error and the pool a free place. */
@@ -221,6 +271,14 @@ class SupervisedConnection implements DatabaseConnection {
       throw DatabaseErrors.unavailable('The database did not answer in time');
     }
   }
+}
+
+/** Runs an operation of a driver under the guard. @throws database.unavailable for what `asUnavailable` names */
+function operate<T>({ guard, disk }: Supervision, run: () => Promise<T>): Promise<T> {
+  return guard.operation(run).catch((error) => {
+    disk?.failed(error);
+    return asUnavailable(error);
+  });
 }
 
 /**
@@ -266,11 +324,18 @@ const SQL_STATE = /^(08...|53300|57P0[1235])$/;
 const TEXT =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)|closed state$/;
 
-/** Throws `database.unavailable` in place of a failure to reach the server, and every other error as it is. */
+/** Throws `database.unavailable` in place of a failure to reach the server, or of its disk, and every other error as it is. */
 export function asUnavailable(error: unknown): never {
+  throw unavailableOr(error);
+}
+
+/** The same as a value. */
+export function unavailableOr(error: unknown): unknown {
+  const disk = diskUnavailable(error);
+  if (disk !== undefined) return disk;
   const { code, message } = error as { code?: unknown; message?: unknown };
   const lost =
     (typeof code === 'string' && (CODES.has(code) || SQL_STATE.test(code))) ||
     (typeof message === 'string' && TEXT.test(message));
-  throw lost ? DatabaseErrors.unavailable(undefined, { cause: error }) : error;
+  return lost ? DatabaseErrors.unavailable(undefined, { cause: error }) : error;
 }

@@ -107,12 +107,16 @@ test('a statement that finds the file locked is tried again until its time is ov
   await t.throwsAsync((await other.acquireConnection()).executeQuery(query), { code: 'SQLITE_BUSY' });
 });
 
-test('a lost connection is unavailable, every other error stays what it is', (t) => {
+test('a lost connection and a failing disk are unavailable, every other error stays what it is', (t) => {
   const lost = [
     { code: 'ECONNREFUSED' },
     { code: '57P01' },
     { code: '08006' },
     { code: 'PROTOCOL_CONNECTION_LOST' },
+    { code: 'SQLITE_FULL' },
+    { code: 'SQLITE_IOERR_WRITE' },
+    { code: '53100' },
+    { code: 'ER_RECORD_FILE_FULL' },
     { message: 'Connection terminated unexpectedly' },
     { message: "Can't add new command when connection is in closed state" },
   ];

@@ -1,0 +1,74 @@
+import type { Clock } from '../../base/clock.ts';
+import { DatabaseErrors } from '../errors.ts';
+
+/** What the families say where their disk has no room: SQLite, PostgreSQL, MySQL and MariaDB (1021, 1114). */
+const FULL = /^(SQLITE_FULL|53100|ER_DISK_FULL|ER_RECORD_FILE_FULL)$/;
+/** What they say where it fails. */
+const BROKEN = /^(SQLITE_IOERR.*|58030)$/;
+
+/** Milliseconds for which a refused write counts where no other write follows. */
+const HELD_MS = 60_000;
+
+/** What is wrong with the disk of the database, where an error or one of its causes says so. */
+export function diskFailure(error: unknown): 'full' | 'broken' | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as { code?: unknown };
+    if (typeof code !== 'string') continue;
+    if (FULL.test(code)) return 'full';
+    if (BROKEN.test(code)) return 'broken';
+  }
+  return undefined;
+}
+
+/** `database.unavailable` for a failure of the disk; undefined for every other error. */
+export function diskUnavailable(error: unknown): Error | undefined {
+  const failure = diskFailure(error);
+  if (failure === undefined) return undefined;
+  const detail =
+    failure === 'full'
+      ? 'The database takes no writes: its disk is full'
+      : 'The disk of the database reports errors';
+  return DatabaseErrors.unavailable(detail, { cause: error });
+}
+
+/**
+ * Whether the disk takes what is written. A full disk answers reads, so a ping does not see it, and to write for each ping would cost the database more than it is worth: the
+ * writes that come anyway say it. Those of the audit trail are tried until they succeed, so they also find out when there is room again.
+ */
+export interface DiskWatch {
+  /** Notes a failure of the disk, and no other error. */
+  failed(error: unknown): void;
+  /** Notes that something was stored. */
+  stored(): void;
+  /** True from a failure on until something is stored, or until a minute has passed without another failure. */
+  readonly isFailing: boolean;
+  /** @throws database.unavailable while it is failing */
+  assertWritable(): void;
+}
+
+export function watchDisk(clock: Pick<Clock, 'monotonic'>): DiskWatch {
+  let failure: Error | undefined;
+  let failedAt = 0;
+  const current = () => {
+    if (failure !== undefined && clock.monotonic() - failedAt > HELD_MS) failure = undefined;
+    return failure;
+  };
+  return {
+    failed(error) {
+      const found = diskUnavailable(error);
+      if (found === undefined) return;
+      failure = found;
+      failedAt = clock.monotonic();
+    },
+    stored() {
+      failure = undefined;
+    },
+    get isFailing() {
+      return current() !== undefined;
+    },
+    assertWritable() {
+      const found = current();
+      if (found !== undefined) throw found;
+    },
+  };
+}

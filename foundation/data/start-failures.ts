@@ -1,0 +1,40 @@
+import { diskFailure } from './drivers/disk-failures.ts';
+import { type ConnectOptions, MEMORY, reason, withoutPassword } from './drivers/driver.ts';
+import { DatabaseStartError } from './errors.ts';
+import type { Family } from './family.ts';
+
+type Where = Pick<ConnectOptions, 'file' | 'url'>;
+
+const PLACES: Readonly<Record<Family, (options: Where) => string>> = {
+  sqlite: ({ file = MEMORY }) => `The SQLite file ${file}`,
+  postgres: ({ url = '' }) => `PostgreSQL at DATABASE_URL=${withoutPassword(url)}`,
+  mysql: ({ url = '' }) => `MySQL or MariaDB at DATABASE_URL=${withoutPassword(url)}`,
+};
+
+/** What operators do about a full disk. */
+const REMEDIES: Readonly<Record<Family, string>> = {
+  sqlite: 'make room there, or move the files of the gateway to another disk (SVC_DATA_DIR)',
+  postgres: 'make room on the server',
+  mysql: 'make room on the server',
+};
+
+/** For the operator: the database cannot be opened. */
+export function cannotOpen(family: Family, options: Where, cause: unknown): DatabaseStartError {
+  const isFull = diskFailure(cause) === 'full' || (cause as NodeJS.ErrnoException).code === 'ENOSPC';
+  if (isFull) return cannotWrite(family, options, cause);
+  const verb = family === 'sqlite' ? 'cannot be opened' : 'cannot be reached';
+  return new DatabaseStartError(`${PLACES[family](options)} ${verb}: ${reason(cause)}`, { cause });
+}
+
+/** The same for tables that cannot be made or changed because of the disk; every other error as it is. */
+export function asStartFailure(family: Family, options: Where, error: unknown): unknown {
+  return diskFailure(error) === undefined ? error : cannotWrite(family, options, error);
+}
+
+function cannotWrite(family: Family, options: Where, cause: unknown): DatabaseStartError {
+  const what =
+    diskFailure(cause) === 'broken'
+      ? `its disk reports errors (${reason(cause)})`
+      : `its disk is full: ${REMEDIES[family]}`;
+  return new DatabaseStartError(`${PLACES[family](options)} cannot be written, ${what}`, { cause });
+}
