@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MikroORM } from '@mikro-orm/sqlite';
 import type { Mutex } from '../../base/semaphore.ts';
@@ -38,7 +38,7 @@ const BEGIN = 'begin immediate';
 export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriver> {
   const file = options.file ?? MEMORY;
   const inMemory = file === MEMORY;
-  if (!inMemory) await mkdir(dirname(resolve(file)), { recursive: true });
+  if (!inMemory) await makePrivate(resolve(file));
   const orm = new MikroORM({
     ...options.orm,
     dbName: file,
@@ -88,6 +88,19 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   });
   used = checkpoints.used;
   return { orm, writeAtOnce, probe: await sameFile(file), release: checkpoints.close };
+}
+
+/**
+ * Makes the file, and its folder, for the user of the gateway alone, where they are not there: they hold secrets. SQLite by itself would let every user of the machine read the file. The
+ * log and its index get the mode of the file. What is there stays as the operator has it, also where another process makes it at the same moment.
+ */
+async function makePrivate(file: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    await (await open(file, 'wx', 0o600)).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 interface TransactorParts {

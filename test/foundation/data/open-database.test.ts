@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises';
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type DatabaseOptions, openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
@@ -44,6 +44,28 @@ test('SQLite runs with write-ahead log and foreign keys, in a folder that it mak
   t.deepEqual(await pragma('journal_mode'), [{ journal_mode: 'wal' }]);
   t.deepEqual(await pragma('synchronous'), [{ synchronous: 1 }]);
   t.deepEqual(await pragma('foreign_keys'), [{ foreign_keys: 1 }]);
+});
+
+test('the files of a SQLite database are for their owner alone; those that are there keep their modes', async (t) => {
+  const fresh = await freshDatabase(t, 'sqlite');
+  if (fresh === undefined) return;
+  const made = join(fresh.options.file ?? '', '..', 'new', 'gateway.db');
+  const kept = join(fresh.options.file ?? '', '..', 'kept', 'gateway.db');
+  await mkdir(dirname(kept));
+  await chmod(dirname(kept), 0o755);
+  await writeFile(kept, '');
+  await chmod(kept, 0o644);
+  const modesOf = async (file: string) => {
+    // Two processes, as it were, at one time.
+    const both = await Promise.all([1, 2].map(() => openDatabase({ ...fresh.options, file })));
+    t.teardown(() => Promise.all(both.map((database) => database.close())));
+    for (const database of both) await database.register(notes);
+    await seed(both[1]!);
+    const paths = [dirname(file), file, `${file}-wal`, `${file}-shm`];
+    return Promise.all(paths.map(async (one) => ((await stat(one)).mode & 0o777).toString(8)));
+  };
+  t.deepEqual(await modesOf(made), ['700', '600', '600', '600']);
+  t.deepEqual(await modesOf(kept), ['755', '644', '644', '644']);
 });
 
 test('a SQLite file that was deleted is reported by ping', async (t) => {
