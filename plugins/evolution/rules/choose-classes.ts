@@ -1,6 +1,6 @@
 import { afterOther, afterUse, type Evidence, expectedRate, NO_EVIDENCE } from './confidence.ts';
 import type { TaskOutcome } from './evidence.ts';
-import { findClasses } from './find-classes.ts';
+import { findClasses, onlyClass } from './find-classes.ts';
 import { classOf, type TaskClasses } from './task-classes.ts';
 
 /** How coarse classes may be: below 1 there are fewer and larger ones. */
@@ -8,7 +8,7 @@ const RESOLUTIONS = [0.2, 0.4];
 
 /**
  * The kinds of task among the last tasks of an agent. Words alone do not show how fine the kinds have to be: of a coarse and a fine division, this takes the one
- * that would have predicted the outcomes of these tasks best, each from the tasks before it. Pure, and the same on every replica.
+ * that would have predicted the outcomes of these tasks best, each from the tasks before it. Where both find nothing, the tasks may all be of one kind. Pure, and the same on every replica.
  */
 export function chooseClasses(
   tasks: readonly TaskOutcome[],
@@ -23,7 +23,7 @@ export function chooseClasses(
     const likelihood = foretold(tasks, classes, discount);
     if (likelihood > most) [best, most] = [classes, likelihood];
   }
-  return best;
+  return best.size > 0 ? best : onlyClass(features, before);
 }
 
 /** The log-likelihood of all outcomes, each predicted from the evidence before it. */

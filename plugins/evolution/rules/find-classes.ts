@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { UndirectedGraph } from 'graphology';
 import louvainModule from 'graphology-communities-louvain';
 import type { Features } from './features.ts';
-import type { ClassWord, TaskClasses } from './task-classes.ts';
+import { type ClassWord, NO_CLASSES, type TaskClasses } from './task-classes.ts';
 
 /** Its types describe an ES module, but it is a CommonJS module. */
 const louvain = louvainModule as unknown as typeof louvainModule.default;
@@ -43,6 +43,26 @@ export function findClasses(tasks: readonly Features[], before: TaskClasses, res
   for (const [index, { words }] of kept.entries())
     for (const word of words) classes.set(word, { taskClass: ids[index]!, weight: weightOf(word) });
   return classes;
+}
+
+/** Tasks from which on those of an agent may be of one kind only. */
+const ENOUGH = 8;
+/** The share of tasks that have a word of that kind. */
+const SHARED = 0.8;
+
+/**
+ * The one class of an agent whose tasks are all of one kind: the words that nearly all of them share. Words that occur in every task do not distinguish it from
+ * another kind, so `findClasses` finds none. No class where tasks are few, or share no word. Pure, and the same on every replica.
+ */
+export function onlyClass(tasks: readonly Features[], before: TaskClasses): TaskClasses {
+  if (tasks.length < ENOUGH) return NO_CLASSES;
+  const words = [...frequent(countsOf(tasks))]
+    .filter(([, count]) => count >= tasks.length * SHARED)
+    .map(([word]) => word)
+    .sort((one, other) => one - other);
+  if (words.length === 0) return NO_CLASSES;
+  const [taskClass] = idsOf([words], before, () => 1);
+  return new Map(words.map((word) => [word, { taskClass: taskClass!, weight: 1 }]));
 }
 
 /** The number of tasks in which each word occurs. */

@@ -3,7 +3,7 @@ import test from 'ava';
 import { GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
-import { adviceIn, startLearner } from './learning-kit.ts';
+import { adviceIn, startLearner, TOOLS } from './learning-kit.ts';
 
 const STATS = '/api/v2/admin/evolution/stats';
 const GENES = '/api/v2/admin/evolution/genes';
@@ -118,6 +118,24 @@ test('classes of tasks are found by their words, and named by those that are com
     ]),
   );
   t.notRegex(adviceIn(await chat(WEATHER[2]!, { session: 'y', token })).join(), /Use bad|Avoid good/);
+});
+
+test('an agent that gets one kind of task only learns from it, and is advised', async (t) => {
+  const { chat, distilled, database, makeTenant } = await startLearner(t);
+  const { id, token } = await makeTenant();
+  const task = 'use the tool and tell me what time it is';
+  for (let n = 0; n < 14; n += 1) await chat(`${task} [good]`, { session: `s${n}`, token });
+  await distilled(id, 14);
+  const genes = await database.forTenant(id).rows(GeneTable, { component: TOOLS.good }, { limit: 10 });
+  t.deepEqual(
+    genes.map(({ state }) => state),
+    ['promoted'],
+  );
+  await until(async () =>
+    isDeepStrictEqual(adviceIn(await chat(task, { session: 'x', token })), [
+      '- Use good: it has worked well for such tasks.',
+    ]),
+  );
 });
 
 test('a session that is held out gets no advice, and the statistics compare', async (t) => {

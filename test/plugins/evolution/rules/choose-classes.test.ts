@@ -30,6 +30,43 @@ test('classes foretell which tool works, and the same tasks give the same classe
   t.deepEqual(chooseClasses(tasks, NO_CLASSES, DISCOUNT), classes);
 });
 
+const used = (text: string, tool = 'a') => ({
+  features: featuresOf(text),
+  components: new Map([[tool, true]]),
+});
+const times = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+test('tasks that are all of one kind are one class, also where their names differ, and it stays when another kind comes', (t) => {
+  const same = times(30, () => used('use current_time and tell me what time it is'));
+  const classes = chooseClasses(same, NO_CLASSES, DISCOUNT);
+  const taskClass = classOf(classes, same[0]!.features);
+  t.truthy(taskClass);
+  t.is(classOf(classes, featuresOf('convert the currency')), undefined);
+  t.is(chooseClasses(same.slice(0, 7), NO_CLASSES, DISCOUNT).size, 0, 'a few tasks show no kind');
+
+  const cities = ['Berlin', 'Oslo', 'Lima', 'Kyoto'];
+  const named = times(12, (index) => used(`what time is it in ${cities[index % 4]}`));
+  t.truthy(classOf(chooseClasses(named, NO_CLASSES, DISCOUNT), featuresOf('what time is it in Rome')));
+
+  const mixed = [...same, ...times(20, () => used('translate the letter to French', 'b'))];
+  const later = chooseClasses(mixed, classes, DISCOUNT);
+  t.is(classOf(later, same[0]!.features), taskClass);
+  t.not(classOf(later, mixed.at(-1)!.features), taskClass);
+});
+
+test('tasks that share no word are not taken for one kind', (t) => {
+  const words = ['time', 'weather'];
+  t.is(
+    chooseClasses(
+      times(20, (index) => used(words[index % 2]!)),
+      NO_CLASSES,
+      DISCOUNT,
+    ).size,
+    0,
+  );
+});
+
 test('no tasks, and tasks without words or tools, have no classes', (t) => {
   t.is(chooseClasses([], NO_CLASSES, DISCOUNT).size, 0);
   const empty = Array.from({ length: 9 }, () => ({ features: [], components: new Map<string, boolean>() }));
