@@ -9,12 +9,14 @@ export type GatewayFileEvent =
   | { readonly kind: 'changed'; readonly file: GatewayFile }
   | { readonly kind: 'invalid'; readonly error: ConfigurationError };
 
-/** Timing, in milliseconds. */
+/** How the file is watched; times in milliseconds. */
 export interface WatchTiming {
   /** A new content counts when two readings this far apart agree (default 50): editors truncate before they write. */
   readonly settle?: number;
   /** The file is read this often without any notice (default 2000): network file systems and some mounts send none. */
   readonly poll?: number;
+  /** What is in force now, which the administration changes as well: a content that differs from it matters, though it may be the one that was read last. Default: what was read last. */
+  readonly inForce?: () => GatewayFile;
 }
 
 /**
@@ -26,7 +28,7 @@ export function watchGatewayFile(
   current: GatewayFile,
   onChange: (event: GatewayFileEvent) => void,
   signal: AbortSignal,
-  { settle = 50, poll = 2000 }: WatchTiming = {},
+  { settle = 50, poll = 2000, inForce }: WatchTiming = {},
 ): void {
   const { path } = current;
   let good = current;
@@ -36,7 +38,10 @@ export function watchGatewayFile(
     onChange(_, reading = {}) {
       const result = parseReading(path, reading);
       if (result.kind === 'changed') {
-        const matters = failure !== undefined || !isDeepStrictEqual(result.file.plugins, good.plugins);
+        const isKnown = [good, inForce?.() ?? good].every(({ plugins }) =>
+          isDeepStrictEqual(plugins, result.file.plugins),
+        );
+        const matters = failure !== undefined || !isKnown;
         failure = undefined;
         good = result.file;
         if (matters) onChange(result);

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../foundation/config/configuration-error.
 import { type GatewayFile, loadGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
-import { movedEntries, withEnabled } from './desired.ts';
+import { changedEntries, type Desired, movedEntries, withEnabled } from './desired.ts';
 import { GatewayFileError } from './errors.ts';
 import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
@@ -31,8 +31,8 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
   async function setEnabled(name: string, enabled: boolean): Promise<void> {
     const found = enabled ? await newCode(name) : undefined;
     const change = {
-      desired: withEnabled(host.desired, name, enabled),
-      restart: enabled ? [name] : [],
+      amend: (desired: Desired) => withEnabled(desired, name, enabled),
+      restart: [name],
       found: found === undefined ? [] : [found],
     };
     const { drained } = await host.change(change, (make) =>
@@ -70,13 +70,21 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
         const loaded = await Promise.all([...names].map((name) => folders.load(name, desired)));
         const found = loaded.filter((one) => one !== undefined);
         const gone = moved.filter((name) => names.has(name) && !found.some((one) => one.name === name));
-        const change = host.change({ desired, found, gone });
+        const entries = changedEntries(host.desired, desired);
+        const change = host.change({ desired, found, gone }, (make) =>
+          exclusively(async () => {
+            const moved = changedEntries(desired, await loadGatewayFile(path));
+            if (entries.some((name) => moved.includes(name))) throw new Outdated();
+            return make();
+          }),
+        );
         return { changed: change.then(() => folders.declare(host.desired)) };
       });
       await changed;
       log.info({ file: path }, 'gateway.yaml was applied');
     } catch (err) {
       if (stop.signal.aborted) return;
+      if (err instanceof Outdated) return follow();
       log.error({ err, file: path }, 'gateway.yaml could not be applied; everything runs as before');
     }
   }
@@ -103,6 +111,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
           else log.error({ err: event.error }, 'gateway.yaml is not valid; the last good state stays');
         },
         stop.signal,
+        { inForce: () => host.desired },
       );
     },
 
@@ -129,6 +138,9 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
     },
   };
 }
+
+/** gateway.yaml says something else by now than what a change was prepared for. */
+class Outdated extends Error {}
 
 /** @throws GatewayFileError in place of the ConfigurationError with which `work` may reject. */
 async function asFileError(work: Promise<unknown>): Promise<void> {

@@ -29,7 +29,10 @@ export interface PluginHostOptions extends SwapParts {
 
 /** The desired state: members that are absent stay as they are. */
 export interface Change {
+  /** Where it differs from what is desired when the change is asked for, it is made. */
   readonly desired?: Desired;
+  /** What is made of that which is desired when the change takes effect: other changes may come before. */
+  readonly amend?: (desired: Desired) => Desired;
   /** Plugins to set up again although nothing about them changed. */
   readonly restart?: readonly string[];
   /** Code that was found: of new plugins, or new generations of those that are there. */
@@ -154,9 +157,12 @@ export class PluginHost {
    * @param around the turn in which the new state begins to serve
    * @throws PluginChangeError with everything as it was. A plugin that was new is reported as failed, and disturbs no other.
    */
-  async change({ desired, found = [], gone = [], ...change }: Change, around?: Around): Promise<Changed> {
+  async change(
+    { desired, amend = (same) => same, found = [], gone = [], ...change }: Change,
+    around?: Around,
+  ): Promise<Changed> {
     const entries = desired === undefined ? [] : changedEntries(this.#desired, desired);
-    const wanted = () => withEntries(this.#desired, desired ?? this.#desired, entries);
+    const wanted = () => amend(withEntries(this.#desired, desired ?? this.#desired, entries));
     for (;;) {
       if (this.#isStopped) throw KernelErrors.draining();
       const next = wanted();
@@ -164,7 +170,8 @@ export class PluginHost {
       const touched = new Set([...(change.restart ?? []), ...changed, ...found.map(({ name }) => name)]);
       try {
         const planned = this.#plan(next, this.#catalogueWith(found, gone), touched);
-        const other = this.#moves.inTheWayOf(planned);
+        // Also of those that need no move: what is on its way may bring them elsewhere.
+        const other = this.#moves.inTheWayOf({ ...planned, names: planned.names.union(touched) });
         if (other !== undefined) await other;
         else return await this.#apply(planned, wanted, { found, gone }, around);
       } catch (failure) {

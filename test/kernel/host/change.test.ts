@@ -156,6 +156,58 @@ test('a new configuration that fails, or a file that is no YAML, leaves everythi
   t.is((await gateway.request('/count')).body.label, 'a');
 });
 
+const fileOf = ({ folder }: { readonly folder: string }) => path.join(folder, 'gateway.yaml');
+
+/** A plugin that wants the counter: it is set up anew with each change of that, and waits in it while the gate is closed. */
+function gated() {
+  const control = { waits: 0, isOpen: true };
+  const plugin = testPlugin('gated', {
+    wants: { counter: Counter },
+    setup: async () => {
+      if (control.isOpen) return;
+      control.waits += 1;
+      await until(() => control.isOpen, 20_000);
+    },
+  });
+  return { control, plugin };
+}
+
+test('a plugin that is disabled and enabled at the same time is in the end what gateway.yaml says', async (t) => {
+  const { control, plugin } = gated();
+  await using gateway = await startTestGateway({ plugins: [counting().plugin, plugin] });
+  const change = (verb: string) => gateway.request(`/admin/v1/plugins/counter/${verb}`, { method: 'POST' });
+  for (const [first, second] of [
+    ['disable', 'enable'],
+    ['enable', 'disable'],
+    // From here on it is stopped when the first begins.
+    ['enable', 'disable'],
+  ] as const) {
+    control.isOpen = false;
+    control.waits = 0;
+    const one = change(first);
+    await until(() => control.waits === 1);
+    const other = change(second);
+    for (let i = 0; i < 5; i += 1) await gateway.request('/admin/v1/plugins');
+    control.isOpen = true;
+    t.deepEqual([(await one).status, (await other).status], [200, 200]);
+    const { body } = await gateway.request('/admin/v1/plugins/counter');
+    t.is(body.state, second === 'enable' ? 'active' : 'stopped');
+    t.is(body.enabled, second === 'enable');
+    t.regex(await readFile(fileOf(gateway), 'utf8'), new RegExp(`enabled: ${second === 'enable'}`));
+  }
+});
+
+test('what is put back by hand right after a change through the administration takes effect', async (t) => {
+  const yaml = 'plugins:\n  counter:\n    enabled: true\n';
+  await using gateway = await startTestGateway({ plugins: [counting().plugin], yaml });
+  for (let round = 0; round < 3; round += 1) {
+    await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+    await writeFile(fileOf(gateway), yaml);
+    await until(async () => (await gateway.request('/count')).status === 200);
+  }
+  t.is(await readFile(fileOf(gateway), 'utf8'), yaml);
+});
+
 test('the administration of plugins is for operators with an ops scope', async (t) => {
   await using gateway = await startTestGateway({ plugins: [] });
   t.is((await gateway.request('/admin/v1/plugins', { token: null })).status, 401);
