@@ -7,6 +7,7 @@ import { type CodeSource, findSources, importSource } from '../foundation/code/c
 import { declaredSources } from '../foundation/code/declared-sources.ts';
 import { changeGatewayFile } from '../foundation/config/change-gateway-file.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { entryOf, restOf } from '../foundation/config/desired.ts';
 import {
   type GatewayFile,
   loadGatewayFile,
@@ -16,7 +17,6 @@ import {
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { processEnvironment } from '../foundation/config/read-config.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
-import { entryOf, restOf } from '../kernel/host/desired.ts';
 import { PluginFolders } from '../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../kernel/version.ts';
 import type { Outcome } from './outcome.ts';

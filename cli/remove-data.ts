@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../foundation/base/clock.ts';
 import { findSources } from '../foundation/code/code-sources.ts';
+import { restOf } from '../foundation/config/desired.ts';
 import { loadGatewayFile, PLUGIN_NAME_PATTERN } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import { DatabaseStartError } from '../foundation/data/errors.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { type PluginData, pluginData, removePluginData } from '../foundation/plugin-data.ts';
-import { restOf } from '../kernel/host/desired.ts';
 import { PluginFolders } from '../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../kernel/version.ts';
 import { PackageProblem } from './package-problem.ts';

@@ -1,8 +1,8 @@
+import { restOf } from '../../foundation/config/desired.ts';
 import type { GatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { restOf } from './desired.ts';
 import { listenRules, listenVariable, readSettings } from './plugin-configuration.ts';
 import type { ListenAddress } from './publication.ts';
 

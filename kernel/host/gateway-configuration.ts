@@ -1,10 +1,10 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { changeGatewayFile } from '../../foundation/config/change-gateway-file.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { changedEntries, type Desired, movedEntries, withEnabled } from '../../foundation/config/desired.ts';
 import { type GatewayFile, loadGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
-import { changedEntries, type Desired, movedEntries, withEnabled } from './desired.ts';
 import { GatewayFileError } from './errors.ts';
 import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';

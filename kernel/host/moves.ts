@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Desired, entryOf } from './desired.ts';
+import { type Desired, entryOf } from '../../foundation/config/desired.ts';
 
 /** Plugins that come, go or are exchanged together. */
 interface Move {

@@ -1,7 +1,6 @@
+import { type Desired, type Rest, restOf } from '../../foundation/config/desired.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { type Desired, restOf } from './desired.ts';
 import type { Catalogue, PluginGraph } from './graph.ts';
-import type { Rest } from './slot.ts';
 
 /** What decides whether a plugin runs. */
 export interface RunConditions {

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { Type } from '../../foundation/base/type.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { configHash } from '../../foundation/config/describe-config.ts';
+import type { Desired } from '../../foundation/config/desired.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
 import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
@@ -10,7 +11,6 @@ import type { Address } from '../../foundation/config/units.ts';
 import type { Registration } from '../../foundation/data/database.ts';
 import type { ListenRules, Plugin } from '../api/plugin.ts';
 import { KERNEL_VERSION } from '../version.ts';
-import type { Desired } from './desired.ts';
 import type { ListenAddress } from './publication.ts';
 
 /** A plugin's configuration, read and checked. */

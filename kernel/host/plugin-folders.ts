@@ -1,11 +1,11 @@
 import { codeFingerprint } from '../../foundation/code/code-fingerprint.ts';
 import { type CodeSource, findSources, importSource } from '../../foundation/code/code-sources.ts';
 import { declaredSources, type PackageRule } from '../../foundation/code/declared-sources.ts';
+import { restOf } from '../../foundation/config/desired.ts';
 import { type GatewayFile, parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Plugin } from '../api/plugin.ts';
 import { BUNDLED_PLUGINS } from '../version.ts';
-import { restOf } from './desired.ts';
 import { ownerOf, withNeeded } from './needed-plugins.ts';
 
 /** The folders of plugins and the packages that gateway.yaml names, and the code in them. */

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { changedEntries, type Desired, entryOf, withEntries } from '../../foundation/config/desired.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { ListenError } from '../../foundation/http/address.ts';
-import { changedEntries, type Desired, entryOf, withEntries } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
 import { Moves } from './moves.ts';

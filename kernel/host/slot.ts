@@ -1,5 +1,6 @@
 import { StateHistory } from '../../foundation/base/state-history.ts';
 import { placeOf } from '../../foundation/code/error-place.ts';
+import type { Rest } from '../../foundation/config/desired.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { Discovered } from './plugin-folders.ts';
@@ -12,12 +13,6 @@ export type PluginState = 'declared' | 'waiting' | 'starting' | 'active' | 'drai
 interface LastError {
   readonly message: string;
   readonly at: Date;
-}
-
-/** Why a plugin does not run although nothing is wrong with it. */
-export interface Rest {
-  readonly state: 'stopped' | 'waiting';
-  readonly reason: string;
 }
 
 /** One plugin of the deployment, whether it runs or not. */

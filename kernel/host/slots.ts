@@ -1,6 +1,6 @@
 import { placeOf } from '../../foundation/code/error-place.ts';
+import { changedEntries, type Desired, restOf } from '../../foundation/config/desired.ts';
 import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
-import { changedEntries, type Desired, restOf } from './desired.ts';
 import type { RunPlan } from './plan.ts';
 import type { Unloaded } from './plugin-folders.ts';
 import type { PluginHostOptions } from './plugin-host.ts';

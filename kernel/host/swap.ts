@@ -1,5 +1,6 @@
 import type { Clock } from '../../foundation/base/clock.ts';
 import { Mutex } from '../../foundation/base/semaphore.ts';
+import { type Desired, entryOf } from '../../foundation/config/desired.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
 import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
@@ -9,7 +10,6 @@ import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import type { KernelServices } from '../api/services.ts';
-import { type Desired, entryOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
 import { checkKernelRange, readSettings, registrationOf } from './plugin-configuration.ts';

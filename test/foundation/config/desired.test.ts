@@ -1,6 +1,6 @@
 import test from 'ava';
+import { changedEntries, withEnabled } from '../../../foundation/config/desired.ts';
 import { parseGatewayFile } from '../../../foundation/config/gateway-file.ts';
-import { changedEntries, withEnabled } from '../../../kernel/host/desired.ts';
 
 const nothing = parseGatewayFile('gateway.yaml', undefined);
 

@@ -1,9 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { defaultEntry, type GatewayFile, type PluginEntry } from '../../foundation/config/gateway-file.ts';
-import type { Rest } from './slot.ts';
+import { defaultEntry, type GatewayFile, type PluginEntry } from './gateway-file.ts';
 
 /** The desired state of all plugins: what `gateway.yaml` says. */
 export type Desired = GatewayFile;
+
+/** Why a plugin does not run although nothing is wrong with it. */
+export interface Rest {
+  readonly state: 'stopped' | 'waiting';
+  readonly reason: string;
+}
 
 /** What the desired state says about a plugin. */
 export function entryOf(desired: Desired, name: string): PluginEntry {
