@@ -7,6 +7,7 @@ import { entryOf, restOf } from '../foundation/config/desired.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import type { Environment } from '../foundation/config/read-config.ts';
+import type { Address } from '../foundation/http/address.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { checkReadiness, type ReadinessParts } from '../foundation/observability/readiness.ts';
@@ -25,7 +26,7 @@ import { withNeeded } from '../kernel/host/needed-plugins.ts';
 import { readSettings } from '../kernel/host/plugin-configuration.ts';
 import { PluginFolders, pluginsOf } from '../kernel/host/plugin-folders.ts';
 import { PluginHost } from '../kernel/host/plugin-host.ts';
-import { createPublication, type ListenAddress } from '../kernel/host/publication.ts';
+import { createPublication } from '../kernel/host/publication.ts';
 import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
@@ -108,7 +109,7 @@ export async function rehearse({
   const found = await folders.loadAll(file, settings.plugins);
   const only = withNeeded(settings.plugins ?? [], pluginsOf(found)).names;
   const deployment = deploymentOf(infrastructure, settings, readiness, () => host);
-  const address: ListenAddress = { ...settings.listen, variable: 'SAAS_API_PORT' };
+  const address: Address = { ...settings.listen, variable: 'SAAS_API_PORT' };
   const kernel = kernelServices(options, infrastructure, authentication, listeners, deployment);
   const host: PluginHost = new PluginHost(found, {
     ...infrastructure,

@@ -8,9 +8,15 @@ export interface Address {
   readonly variable: string;
 }
 
-/** A port cannot be had: says which plugin wants it, and which variable moves it. */
+/** An address cannot be had: says which plugin wants it, and which variable moves it. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
+  readonly address: Address;
+
+  constructor(address: Address, message: string, cause: unknown) {
+    super(message, { cause });
+    this.address = address;
+  }
 }
 
 /** `host:port` for callers on this machine, with the port that the system chose. */
@@ -27,7 +33,8 @@ export function listen(server: Server, address: Address, owner: string): Promise
   server.once('error', (cause: NodeJS.ErrnoException) => {
     const why =
       cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
-    reject(new ListenError(`${owner}: the address ${where} ${why}; set ${address.variable}`, { cause }));
+    const message = `${owner}: the address ${where} ${why}; set ${address.variable}`;
+    reject(new ListenError(address, message, cause));
   });
   server.listen({ host: address.host, port: address.port, backlog: 1024 }, resolve);
   return promise;

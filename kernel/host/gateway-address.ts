@@ -2,18 +2,18 @@ import { restOf } from '../../foundation/config/desired.ts';
 import type { GatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
+import type { Address } from '../../foundation/http/address.ts';
 import type { Plugin } from '../api/plugin.ts';
 import { listenRules, listenVariable, readSettings } from './plugin-configuration.ts';
-import type { ListenAddress } from './publication.ts';
 
 /** Where a gateway listens for what has no address of its own. */
 export interface GatewayAddress {
   /** Undefined: nowhere, since a plugin is alone and has an address of its own. */
-  readonly own: ListenAddress | undefined;
+  readonly own: Address | undefined;
   /** The owner that an error names when the address cannot be had. */
   readonly owner: string;
   /** Where the gateway is found. */
-  readonly main: ListenAddress;
+  readonly main: Address;
 }
 
 /** What decides about it. */
@@ -54,7 +54,7 @@ export function gatewayAddress({ settings, plugins, file, only, env }: AddressPa
 }
 
 /** The plugin's own address. What is wrong with its configuration is said when it starts. */
-function addressOf(plugin: Plugin, file: GatewayFile, env: Environment): ListenAddress | undefined {
+function addressOf(plugin: Plugin, file: GatewayFile, env: Environment): Address | undefined {
   try {
     return readSettings(plugin, file, env).address;
   } catch {

@@ -7,18 +7,18 @@ import type { Desired } from '../../foundation/config/desired.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
 import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
-import type { Address } from '../../foundation/config/units.ts';
+import type { Address as HostAndPort } from '../../foundation/config/units.ts';
 import type { Registration } from '../../foundation/data/database.ts';
+import type { Address } from '../../foundation/http/address.ts';
 import type { ListenRules, Plugin } from '../api/plugin.ts';
 import { KERNEL_VERSION } from '../version.ts';
-import type { ListenAddress } from './publication.ts';
 
 /** A plugin's configuration, read and checked. */
 interface PluginSettings {
   readonly config: unknown;
   readonly hash: string;
   /** Where its routes listen; `undefined` for the gateway's own address. */
-  readonly address: ListenAddress | undefined;
+  readonly address: Address | undefined;
 }
 
 /**
@@ -50,11 +50,11 @@ export function listenVariable(plugin: Plugin, { field }: ListenRules): string {
   return annotation.env ?? `plugins.${plugin.name}.config.${field}`;
 }
 
-function listenAddress(plugin: Plugin, config: Readonly<Record<string, unknown>>): ListenAddress | undefined {
+function listenAddress(plugin: Plugin, config: Readonly<Record<string, unknown>>): Address | undefined {
   const rules = listenRules(plugin);
   if (rules === undefined) return undefined;
   const variable = listenVariable(plugin, rules);
-  const address = config[rules.field] as Address | undefined;
+  const address = config[rules.field] as HostAndPort | undefined;
   return address && { ...address, variable };
 }
 

@@ -8,7 +8,7 @@ import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
 import { Moves } from './moves.ts';
 import { type Exchange, exchangeOf, planExchange, planRun, type RunPlan } from './plan.ts';
-import { listenRules } from './plugin-configuration.ts';
+import { listenRules, listenVariable } from './plugin-configuration.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slots } from './slots.ts';
 import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
@@ -343,10 +343,13 @@ export class PluginHost {
     }
   }
 
-  /** Whether the failure is that of an address which the plugin requires. */
+  /** Whether the failure is that of an address which the plugin requires, or of one that is the gateway's and not its own: that of gRPC. */
   #isRequired(name: string, cause: unknown): boolean {
-    const plugin = this.#catalogue.plugins.get(name);
-    return cause instanceof ListenError && plugin !== undefined && listenRules(plugin)?.isRequired === true;
+    if (!(cause instanceof ListenError)) return false;
+    const plugin = this.#catalogue.plugins.get(name)!;
+    const rules = listenRules(plugin);
+    const isOwn = rules !== undefined && cause.address.variable === listenVariable(plugin, rules);
+    return !isOwn || rules.isRequired === true;
   }
 
   #abortIfAsked(name: string, cause: unknown): void {

@@ -1,3 +1,4 @@
+import type { Address } from '../../foundation/http/address.ts';
 import { type Claim, requireUndisputed } from '../../foundation/messages/claims.ts';
 import type { Probe } from '../../foundation/observability/readiness.ts';
 import { byKind, type ResourceHost } from '../../foundation/resources/resources.ts';
@@ -8,19 +9,11 @@ import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 
-/** Where a plugin's routes listen. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-  /** The variable that sets it, for the message when the port is taken. */
-  readonly variable: string;
-}
-
 /** A running instance with its place. */
 export interface Published {
   readonly instance: PluginInstance;
   /** Undefined: nowhere. */
-  readonly address: ListenAddress | undefined;
+  readonly address: Address | undefined;
   /** Takes its credentials out of the chain. */
   readonly withdraw: readonly (() => void)[];
 }
@@ -88,7 +81,7 @@ export function createPublication(parts: PublicationParts) {
     };
   }
 
-  function keysOf(addresses: readonly (ListenAddress | undefined)[]): readonly string[] {
+  function keysOf(addresses: readonly (Address | undefined)[]): readonly string[] {
     return addresses.flatMap((address) => (address === undefined ? [] : [listeners.key(address)]));
   }
 
@@ -100,7 +93,7 @@ export function createPublication(parts: PublicationParts) {
     check,
 
     /** Routes of the kernel itself, which are there whatever plugins come and go. */
-    async addKernelRoutes(address: ListenAddress, routes: readonly CompiledRoute[]): Promise<void> {
+    async addKernelRoutes(address: Address, routes: readonly CompiledRoute[]): Promise<void> {
       kernelRoutes.set(listeners.key(address), routes);
       const swap = await check(new Set(), new Map());
       swap();

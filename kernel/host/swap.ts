@@ -2,6 +2,7 @@ import type { Clock } from '../../foundation/base/clock.ts';
 import { Mutex } from '../../foundation/base/semaphore.ts';
 import { type Desired, entryOf } from '../../foundation/config/desired.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
+import type { Address } from '../../foundation/http/address.ts';
 import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
@@ -14,7 +15,7 @@ import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
 import { checkKernelRange, readSettings, registrationOf } from './plugin-configuration.ts';
 import { PluginInstance } from './plugin-instance.ts';
-import type { Arrival, ListenAddress, Publication } from './publication.ts';
+import type { Arrival, Publication } from './publication.ts';
 import type { Slot } from './slot.ts';
 
 /** Milliseconds that a plugin's `setup` may take. */
@@ -32,7 +33,7 @@ export interface SwapParts {
   /** Read by plugins for their own variables. */
   readonly env: Environment;
   /** The gateway's own address, for plugins that name none; undefined: these are served nowhere. */
-  readonly address: ListenAddress | undefined;
+  readonly address: Address | undefined;
   /** Milliseconds; `gateway.yaml` may say otherwise for a plugin. */
   readonly drainTimeout: number;
   readonly setupTimeout?: number;

@@ -20,7 +20,7 @@ export default definePlugin({
     'The experience hub: nodes, federated search of their genes, and subscriptions to what they report',
   kernel: '^1.0.0',
   config: HubConfig,
-  listen: 'address',
+  listen: { field: 'address', isRequired: true },
   entities,
   migrations,
   jobs: [AnnounceGene],

@@ -60,7 +60,7 @@ export default definePlugin({
     'The v2 API: streaming chat with agents, conversations, files, memory, state, and their administration',
   kernel: '^1.0.0',
   config: RuntimeConfig,
-  listen: 'address',
+  listen: { field: 'address', isRequired: true },
   entities,
   migrations,
   jobs: [FileContents, DeliverWebhook, RevokeUserKeys],
