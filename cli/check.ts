@@ -3,6 +3,7 @@ import { ConfigurationError } from '../foundation/config/configuration-error.ts'
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
+import { readTlsFiles } from '../foundation/grpc/tls.ts';
 import { createHiddenTexts } from '../foundation/observability/redact-fields.ts';
 import { describeProblem } from '../foundation/resources/problem.ts';
 import type { FileReport } from '../foundation/resources/report.ts';
@@ -40,7 +41,10 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
     gatewayFile.value === undefined
       ? [skipped('plugins'), skipped(settings.services.agentsDir)]
       : await rehearsed(settings, env, hide);
-  return [...found, ...plugins, ...(await reachable(settings))];
+  const { tls } = settings.services.grpc;
+  const certificate =
+    tls && finding('TLS of gRPC', (await problemsOf(() => readTlsFiles(tls))).problems, tls.cert);
+  return [...found, ...plugins, ...(certificate ? [certificate] : []), ...(await reachable(settings))];
 }
 
 /** Plugins and agents.d. */

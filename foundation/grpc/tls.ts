@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
+import { ConfigurationError, type ConfigurationProblem } from '../config/configuration-error.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** The files of TLS (PEM). */
@@ -27,19 +29,19 @@ const LOOK_INTERVAL = 30_000;
  * Reads the files, and reads them again when they change: new connections then get the new certificate. Files that do not
  * fit together are logged, and the last ones that did stay.
  *
- * @throws Error naming the file that cannot be read, or what is wrong with them.
+ * @throws ConfigurationError like `readTlsFiles`.
  */
 export async function openTls(
   files: TlsFiles,
   log: Pick<Logger, 'info' | 'warn'>,
   interval = LOOK_INTERVAL,
 ): Promise<Tls> {
-  let current = await readFiles(files);
+  let current = await readTlsFiles(files);
   const credentials = new FileCredentials(current, files.clientCa !== undefined);
   let lastProblem = '';
   const look = async () => {
     try {
-      const read = await readFiles(files);
+      const read = await readTlsFiles(files);
       lastProblem = '';
       if (isSame(read, current)) return;
       current = read;
@@ -56,37 +58,59 @@ export async function openTls(
 }
 
 /** What a server and its clients show each other. */
-interface Material extends SecureContextOptions {
+export interface TlsMaterial extends SecureContextOptions {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly ca?: Buffer;
 }
 
-async function readFiles({ cert, key, clientCa }: TlsFiles): Promise<Material> {
-  const material = {
-    cert: await read(cert),
-    key: await read(key),
-    ...(clientCa === undefined ? {} : { ca: await read(clientCa) }),
+/** The variables that name the files. */
+const VARIABLES = {
+  cert: 'SVC_GRPC_TLS_CERT',
+  key: 'SVC_GRPC_TLS_KEY',
+  clientCa: 'SVC_GRPC_TLS_CLIENT_CA',
+} as const;
+
+/**
+ * Reads the files of TLS, and looks whether they can be used together.
+ *
+ * @throws ConfigurationError naming the variable of each file that cannot be read, or of those that do not fit.
+ */
+export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
+  const { cert, key, clientCa } = files;
+  const problems: ConfigurationProblem[] = [];
+  const read = async (name: string, file: string): Promise<Buffer> => {
+    try {
+      return await readFile(file);
+    } catch (cause) {
+      const message = `${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`;
+      problems.push({ name, message });
+      return Buffer.alloc(0);
+    }
   };
+  const material = {
+    cert: await read(VARIABLES.cert, cert),
+    key: await read(VARIABLES.key, key),
+    ...(clientCa !== undefined && { ca: await read(VARIABLES.clientCa, clientCa) }),
+  };
+  if (problems.length > 0) throw new ConfigurationError(problems);
   try {
     createSecureContext(material);
   } catch (cause) {
-    throw new Error(`${cert} and ${key} are no certificate and its key: ${(cause as Error).message}`, {
-      cause,
-    });
+    const message = `${cert} and ${key} (${VARIABLES.key}) are no certificate and its key: ${(cause as Error).message}`;
+    throw new ConfigurationError([{ name: VARIABLES.cert, message }], { cause });
+  }
+  try {
+    // Node takes authorities that are none for an empty list, and would refuse every client.
+    if (material.ca !== undefined) new X509Certificate(material.ca);
+  } catch (cause) {
+    const message = `${clientCa} holds no certificate: ${(cause as Error).message}`;
+    throw new ConfigurationError([{ name: VARIABLES.clientCa, message }], { cause });
   }
   return material;
 }
 
-async function read(file: string): Promise<Buffer> {
-  try {
-    return await readFile(file);
-  } catch (cause) {
-    throw new Error(`${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, { cause });
-  }
-}
-
-function isSame(one: Material, other: Material): boolean {
+function isSame(one: TlsMaterial, other: TlsMaterial): boolean {
   return (
     one.cert.equals(other.cert) &&
     one.key.equals(other.key) &&
@@ -95,11 +119,11 @@ function isSame(one: Material, other: Material): boolean {
 }
 
 class FileCredentials extends ServerCredentials {
-  constructor(material: Material, asksClients: boolean) {
+  constructor(material: TlsMaterial, asksClients: boolean) {
     super({ requestCert: asksClients, rejectUnauthorized: asksClients, minVersion: 'TLSv1.2' }, material);
   }
 
-  update(material: Material): void {
+  update(material: TlsMaterial): void {
     this.updateSecureContextOptions(material);
   }
 

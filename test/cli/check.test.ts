@@ -44,6 +44,16 @@ test('all variables that are wrong are told, and what cannot be looked at then',
   t.notRegex(stdout, /s3cret/);
 });
 
+test('files of TLS that cannot be read are told with their variables', async (t) => {
+  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+    SVC_GRPC_TLS_CERT: '/no/c.pem',
+    SVC_GRPC_TLS_KEY: '/no/k.pem',
+  });
+  t.is(code, 1);
+  t.regex(stdout, /^wrong {4}TLS of gRPC\n {2}SVC_GRPC_TLS_CERT: \/no\/c\.pem cannot be read \(ENOENT\)$/m);
+  t.regex(stdout, /^ {2}SVC_GRPC_TLS_KEY: \/no\/k\.pem cannot be read/m);
+});
+
 test('mistakes in gateway.yaml and in settings of plugins are told with file and line', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(

@@ -130,17 +130,30 @@ test('the certificate of a running server changes for new connections, and open 
   );
 });
 
-test('files that cannot be read stop the start and are named', async (t) => {
+test('files that cannot be read or used stop the start, and they and their variables are named', async (t) => {
   const pair = await certificate('server');
   const files = await filesOf(t, pair);
-  await t.throwsAsync(openTls({ ...files, key: '/nowhere/tls.key' }, {} as never), {
-    message: '/nowhere/tls.key cannot be read (ENOENT)',
+  await t.throwsAsync(openTls({ ...files, key: '/nowhere/tls.key', clientCa: '/nowhere/ca' }, {} as never), {
+    name: 'ConfigurationError',
+    message:
+      'SVC_GRPC_TLS_KEY: /nowhere/tls.key cannot be read (ENOENT)\nSVC_GRPC_TLS_CLIENT_CA: /nowhere/ca cannot be read (ENOENT)',
   });
+  await t.throwsAsync(openTls({ ...files, clientCa: files.key }, {} as never), {
+    message: /^SVC_GRPC_TLS_CLIENT_CA: .*tls.key holds no certificate/,
+  });
+  await t.throwsAsync(
+    startTestGateway({
+      plugins: [testPlugin('pings', { setup: (scope) => scope.grpc(pingService('a')) })],
+      env: { SVC_GRPC_TLS_CERT: '/nowhere/tls.crt', SVC_GRPC_TLS_KEY: files.key },
+    }),
+    { message: 'pings: SVC_GRPC_TLS_CERT: /nowhere/tls.crt cannot be read (ENOENT)' },
+  );
   const other = await certificate('other');
   await writeFile(files.key, other.key);
   await using grpc = await startGrpc({ open: false, server: { tls: files } });
   await t.throwsAsync(grpc.server.open('notes'), {
-    message: /tls.crt and .*tls.key are no certificate and its key/,
+    message:
+      /^SVC_GRPC_TLS_CERT: .*tls.crt and .*tls.key \(SVC_GRPC_TLS_KEY\) are no certificate and its key/,
   });
 });
 
