@@ -6,6 +6,8 @@ export interface Address {
   /** 0 lets the system choose. */
   readonly port: number;
   readonly variable: string;
+  /** The variable that sets the host, where that is another one. */
+  readonly hostVariable?: string;
 }
 
 /** An address cannot be had: says which plugin wants it, and which variable moves it. */
@@ -26,6 +28,9 @@ export function reachableAt(server: Server | undefined, address: Address): strin
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** Failures that another port may get rid of; all others are of the host. */
+const OF_THE_PORT: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES']);
+
 /** Binds the address for `owner`. @throws ListenError */
 export function listen(server: Server, address: Address, owner: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -33,7 +38,9 @@ export function listen(server: Server, address: Address, owner: string): Promise
   server.once('error', (cause: NodeJS.ErrnoException) => {
     const why =
       cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
-    const message = `${owner}: the address ${where} ${why}; set ${address.variable}`;
+    const { variable, hostVariable = variable } = address;
+    const setBy = OF_THE_PORT.has(cause.code ?? '') ? variable : hostVariable;
+    const message = `${owner}: the address ${where} ${why}; set ${setBy}`;
     reject(new ListenError(address, message, cause));
   });
   server.listen({ host: address.host, port: address.port, backlog: 1024 }, resolve);

@@ -32,7 +32,7 @@ interface AddressParts {
  */
 export function gatewayAddress({ settings, plugins, file, only, env }: AddressParts): GatewayAddress {
   const { listen, isListenSet } = settings;
-  const usual = { ...listen, variable: isListenSet.port || !isListenSet.host ? 'SAAS_API_PORT' : 'SVC_HOST' };
+  const usual = { ...listen, variable: 'SAAS_API_PORT', hostVariable: 'SVC_HOST' };
   const running = [...plugins].filter(({ name }) => restOf(name, file, only) === undefined);
   const names = new Set(running.map(({ name }) => name));
   for (const plugin of running) {
@@ -47,6 +47,7 @@ export function gatewayAddress({ settings, plugins, file, only, env }: AddressPa
       host: isListenSet.host ? listen.host : host,
       port: isListenSet.port ? listen.port : port,
       variable: isListenSet.port ? 'SAAS_API_PORT' : listenVariable(plugin, rules),
+      ...(isListenSet.host && { hostVariable: 'SVC_HOST' }),
     };
     return { own, owner: plugin.name, main: own };
   }

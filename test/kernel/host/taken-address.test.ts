@@ -42,6 +42,21 @@ for (const [variable, plugin] of [
   });
 }
 
+test('where the gateway’s own address cannot be had, what sets the host is named for a host, what sets the port for a port', async (t) => {
+  using taken = await takenAddress();
+  const [, port = ''] = taken.address.split(':');
+  const start = (env: Record<string, string>) => startTestGateway({ plugins: [], env });
+  await t.throwsAsync(start({ SVC_HOST: '203.0.113.77', SAAS_API_PORT: port }), {
+    message: `kernel: the address 203.0.113.77:${port} cannot be bound (EADDRNOTAVAIL); set SVC_HOST`,
+  });
+  await t.throwsAsync(start({ SVC_HOST: 'nope.invalid' }), {
+    message: /cannot be bound \(E\w+\); set SVC_HOST$/,
+  });
+  await t.throwsAsync(start({ SAAS_API_PORT: port }), {
+    message: `kernel: the address ${taken.address} is taken by another process; set SAAS_API_PORT`,
+  });
+});
+
 test('a plugin that does not require its address fails alone when it is taken', async (t) => {
   using taken = await takenAddress();
   const env = { SHOP_ADDR: taken.address };
