@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { InFlight } from '../foundation/base/in-flight.ts';
-import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { ConfigurationError, describeProblem } from '../foundation/config/configuration-error.ts';
 import { entryOf, restOf } from '../foundation/config/desired.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import type { Environment } from '../foundation/config/read-config.ts';
+import { unknownInFile, unknownInVariable } from '../foundation/config/unknown-plugins.ts';
 import type { Address } from '../foundation/http/address.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
@@ -134,7 +135,7 @@ export async function rehearse({
 
   const closing = opened.move();
   return {
-    problems: problemsOf(host, file, env, only),
+    problems: problemsOf(host, file, env, settings.plugins ?? [], only),
     plugins: host.slots.all.filter(({ current }) => current !== undefined).map(({ name }) => name),
     resources: infrastructure.resources.report().files,
     openapi: () => openApiDocument(listeners.routes(), VERSION, authentication.chain.kinds()),
@@ -182,18 +183,20 @@ function problemsOf(
   host: PluginHost,
   file: GatewayFile,
   env: Environment,
+  named: readonly string[],
   only: readonly string[],
 ): readonly string[] {
   const mayRun = host.slots.all.filter(({ name }) => restOf(name, file, only) === undefined);
   const settings = new Map(mayRun.map((slot) => [slot.name, settingProblems(slot.plugin, file, env)]));
-  const unknown = [...file.plugins.keys()].filter((name) => host.slots.find(name) === undefined);
+  const known = host.slots.all.map(({ name }) => name);
   return [
+    ...unknownInVariable(named, known).map(describeProblem),
     ...[...settings].flatMap(([name, lines]) => lines.map((line) => `${name}: ${line}`)),
     ...host.slots
       .degraded()
       .filter(({ name, state }) => state !== 'failed' || settings.get(name)?.length === 0)
       .flatMap(({ name, reason }) => reason.split('\n').map((line) => `${name}: ${line}`)),
-    ...unknown.map((name) => `${file.path}: plugins.${name}: no folder holds such a plugin`),
+    ...unknownInFile(file, known).map(describeProblem),
   ];
 }
 

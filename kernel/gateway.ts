@@ -6,6 +6,7 @@ import { collectGarbage } from '../foundation/base/idle-memory.ts';
 import { InFlight } from '../foundation/base/in-flight.ts';
 import type { CrashRecord } from '../foundation/code/crash-record.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
+import { requireKnown } from '../foundation/config/unknown-plugins.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
 import { BodyBudget } from '../foundation/http/body-budget.ts';
 import { createRefuseConnection } from '../foundation/http/refusals.ts';
@@ -154,7 +155,15 @@ function findPlugins(
     plugin,
   }));
   const loading = folders.loadAll(file, settings.plugins, crashes?.leftOut());
-  return { folders, found: loading.then((loaded) => [...given, ...loaded]) };
+  const found = loading.then((loaded) => {
+    const all = [...given, ...loaded];
+    requireKnown(
+      settings.plugins ?? [],
+      all.map(({ name }) => name),
+    );
+    return all;
+  });
+  return { folders, found };
 }
 
 type Kernel = Awaited<ReturnType<typeof openKernel>>;

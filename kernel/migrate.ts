@@ -1,6 +1,7 @@
 import { systemClock } from '../foundation/base/clock.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
+import { requireKnown } from '../foundation/config/unknown-plugins.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
@@ -27,6 +28,10 @@ export interface MigrateOptions {
 export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
   const desired = await loadGatewayFile(settings.configFile);
   const found = await PluginFolders.of(settings).loadAll(desired, settings.plugins);
+  requireKnown(
+    settings.plugins ?? [],
+    found.map(({ name }) => name),
+  );
   for (const one of found) {
     if ('error' in one)
       throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });

@@ -40,7 +40,8 @@ export const KernelVariables = Type.Object({
   plugins: field.list({
     env: 'SVC_PLUGINS',
     unset: 'all',
-    description: 'Limits this process to the named plugins, separated by commas, and those that they need',
+    description:
+      'Limits this process to the named plugins, separated by commas, and those that they need; all of them have to be there at the start',
   }),
   pluginPackages: field.list({
     env: 'SVC_PLUGIN_PACKAGES',

@@ -1,8 +1,9 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { changeGatewayFile } from '../../foundation/config/change-gateway-file.ts';
-import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { ConfigurationError, describeProblem } from '../../foundation/config/configuration-error.ts';
 import { changedEntries, type Desired, movedEntries, withEnabled } from '../../foundation/config/desired.ts';
 import { type GatewayFile, loadGatewayFile } from '../../foundation/config/gateway-file.ts';
+import { unknownInFile } from '../../foundation/config/unknown-plugins.ts';
 import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { GatewayFileError } from './errors.ts';
@@ -26,6 +27,13 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
   const { folders, forgive = () => {}, log } = parts;
   const stop = new AbortController();
   let changes: Promise<unknown> = Promise.resolve();
+
+  /** A warning and no more: the folder of a plugin may come later. */
+  function warnOfUnknown(file: GatewayFile): void {
+    const known = host.slots.all.map(({ name }) => name);
+    for (const problem of unknownInFile(file, known))
+      log.warn({ problem: describeProblem(problem) }, 'gateway.yaml names a plugin that no folder holds');
+  }
 
   /** Changes the running gateway first: the file only ever says what works. */
   async function setEnabled(name: string, enabled: boolean): Promise<void> {
@@ -62,6 +70,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       // While it is read, nothing that is not in it yet is made; set-ups may take their time.
       const { changed } = await exclusively(async () => {
         const desired = await loadGatewayFile(path);
+        warnOfUnknown(desired);
         const moved = movedEntries(host.desired, desired);
         const names = new Set([
           ...host.slots.lacking(host.desired, desired),
@@ -103,6 +112,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
   return {
     /** Starts the plugins as `file` says, and follows it from then on. */
     async start(file: GatewayFile): Promise<void> {
+      warnOfUnknown(file);
       await host.start(file);
       watchGatewayFile(
         file,

@@ -97,7 +97,6 @@ export class PluginHost {
    */
   async start(desired: Desired): Promise<void> {
     this.#desired = desired;
-    this.#noteUnknown(desired);
     for (const name of this.slots.failed()) this.#abortIfAsked(name, this.slots.of(name).lastError?.message);
     await this.#startAll((name) => this.slots.isBundled(name));
     const rest = this.#startAll(() => true);
@@ -334,13 +333,6 @@ export class PluginHost {
   #planned(desired: Desired, { graph, plugins }: Catalogue, failed: ReadonlySet<string>): RunPlan {
     const unloaded = this.slots.unloaded().map(({ name }) => name);
     return planRun({ graph, plugins, desired, only: this.#options.only, failed, unloaded });
-  }
-
-  #noteUnknown(desired: Desired): void {
-    for (const name of desired.plugins.keys()) {
-      if (this.slots.find(name) === undefined)
-        this.#options.log.warn({ plugin: name }, 'gateway.yaml names a plugin that no folder holds');
-    }
   }
 
   /** Whether the failure is that of an address which the plugin requires, or of one that is the gateway's and not its own: that of gRPC. */

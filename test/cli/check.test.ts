@@ -58,7 +58,7 @@ test('mistakes in gateway.yaml and in settings of plugins are told with file and
   const folder = await temporaryFolder(t);
   await writeFile(
     path.join(folder, 'gateway.yaml'),
-    'plugins:\n  agent-engine:\n    config:\n      timeout: soon\n  nosuch: {}\n',
+    'plugins:\n  agent-engine:\n    config:\n      timeout: soon\n  nosuch: {}\n  platfrom: {}\n',
   );
   const { code, stdout } = await run(t, folder, ['check'], { ADMIN_API_KEY: 'short' });
   t.is(code, 1);
@@ -67,12 +67,20 @@ test('mistakes in gateway.yaml and in settings of plugins are told with file and
     /agent-engine: gateway\.yaml:4: plugins\.agent-engine\.config\.timeout: "soon" is not a duration/,
   );
   t.regex(stdout, /runtime: ADMIN_API_KEY: must be at least 16 characters/);
-  t.regex(stdout, /plugins\.nosuch: no folder holds such a plugin/);
+  t.regex(stdout, /gateway\.yaml:5: plugins\.nosuch: no folder holds such a plugin$/m);
+  t.regex(
+    stdout,
+    /gateway\.yaml:6: plugins\.platfrom: no folder holds such a plugin, did you mean platform\?$/m,
+  );
 
   await writeFile(path.join(folder, 'gateway.yaml'), 'plugins:\n  platform:\n    enabled: perhaps\n');
   const other = await run(t, folder, ['check'], { SVC_CONFIG: 'gateway.yaml' });
   t.is(other.code, 1);
   t.regex(other.stdout, /gateway\.yaml:3: plugins\.platform\.enabled: /);
+
+  const misspelt = await run(t, await temporaryFolder(t), ['check'], { SVC_PLUGINS: 'platfrom' });
+  t.is(misspelt.code, 1);
+  t.regex(misspelt.stdout, /^ {2}SVC_PLUGINS: there is no plugin platfrom, did you mean platform\?$/m);
 });
 
 test('mistakes in agents.d are told with file and line, a missing secret too, and no secret that is there', async (t) => {

@@ -1,9 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import test from 'ava';
-import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { runGatewayProcess, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 
-test('a process that SVC_PLUGINS leaves without plugins serves health, metrics and their administration', async (t) => {
-  const env = { SVC_PLUGINS: 'none-of-them' };
-  const gateway = await startGatewayProcess(t, await temporaryFolder(t), env);
+test('a process that is left without plugins serves health, metrics and their administration', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(path.join(folder, 'gateway.yaml'), 'plugins: {pages: {enabled: false}}\n');
+  const gateway = await startGatewayProcess(t, folder, { SVC_PLUGINS: 'pages' });
   const { request } = gateway;
   t.deepEqual((await request('/health/live', { token: null })).body, { status: 'ok' });
   t.deepEqual((await request('/health/ready', { token: null })).body, { status: 'ready', database: 'ok' });
@@ -15,7 +18,17 @@ test('a process that SVC_PLUGINS leaves without plugins serves health, metrics a
   const { body } = await request('/admin/v1/plugins');
   t.true(body.total >= 2);
   for (const plugin of body.plugins) {
-    t.like(plugin, { state: 'stopped', reason: 'SVC_PLUGINS does not name it' });
+    const reason = plugin.name === 'pages' ? 'disabled in gateway.yaml' : 'SVC_PLUGINS does not name it';
+    t.like(plugin, { state: 'stopped', reason });
   }
   t.is((await gateway.stop()).code, 0);
+});
+
+test('a misspelt name in SVC_PLUGINS ends the start, and the migration, and says which was meant', async (t) => {
+  const folder = await temporaryFolder(t);
+  for (const args of [[], ['--migrate-only']]) {
+    const { code, stderr } = await runGatewayProcess(t, folder, { SVC_PLUGINS: 'platfrom' }, args);
+    t.is(code, 1);
+    t.regex(stderr, /SVC_PLUGINS: there is no plugin platfrom, did you mean platform\?/);
+  }
 });

@@ -208,6 +208,35 @@ test('what is put back by hand right after a change through the administration t
   t.is(await readFile(fileOf(gateway), 'utf8'), yaml);
 });
 
+test('a second edit of gateway.yaml during a slow set-up of the first is what runs in the end', async (t) => {
+  const { control, plugin } = gated();
+  await using gateway = await startTestGateway({ plugins: [counting().plugin, plugin] });
+  control.isOpen = false;
+  await writeFile(fileOf(gateway), 'plugins: {counter: {config: {label: b}}}\n');
+  await until(() => control.waits === 1);
+  await writeFile(fileOf(gateway), 'plugins: {counter: {enabled: false}, countr: {}}\n');
+  await until(() => gateway.logs().some((line) => line.includes('plugins.countr')));
+  control.isOpen = true;
+  await until(async () => (await gateway.request('/count')).status === 404);
+  t.is((await gateway.request('/admin/v1/plugins/counter')).body.state, 'stopped');
+});
+
+test('a plugin that gateway.yaml names and that is not there is warned of with its line, at the start and at a change', async (t) => {
+  await using gateway = await startTestGateway({
+    plugins: [counting().plugin],
+    yaml: 'plugins:\n  countre: {}\n',
+  });
+  const warned = () => gateway.logs().filter((line) => line.includes('names a plugin that no folder holds'));
+  t.is(warned().length, 1);
+  t.regex(
+    warned()[0]!,
+    /gateway\.yaml:2: plugins\.countre: no folder holds such a plugin, did you mean counter\?/,
+  );
+  await writeFile(fileOf(gateway), 'plugins:\n  counter: {}\n  count3r: {}\n');
+  await until(() => warned().length === 2);
+  t.regex(warned()[1]!, /gateway\.yaml:3: plugins\.count3r: .*did you mean counter\?/);
+});
+
 test('the administration of plugins is for operators with an ops scope', async (t) => {
   await using gateway = await startTestGateway({ plugins: [] });
   t.is((await gateway.request('/admin/v1/plugins', { token: null })).status, 401);
