@@ -58,6 +58,14 @@ test('one broken document of three is reported with its line, and the other two 
   );
 });
 
+test('a file that was never good is said not to be loaded', async (t) => {
+  const { put, lines } = await started(t);
+  await put('a.yaml', thing('a', { text: 'one' }));
+  await put('b.yaml', 'kind: [');
+  t.true(lines.some((line) => line.includes('b.yaml:1') && line.includes('and was not loaded')));
+  t.false(lines.some((line) => line.includes('last good version')));
+});
+
 test('a bad change keeps the last good version, disturbs no other, and a good one ends that', async (t) => {
   const { put, things, built, disposed, resources, lines } = await started(t);
   await put('a.yaml', thing('a', { text: 'one' }));
@@ -77,6 +85,7 @@ test('a bad change keeps the last good version, disturbs no other, and a good on
     await put('a.yaml', text);
     t.regex(problemLines(resources)[0] ?? '', problem);
     t.deepEqual(liveTexts(things), { a: 'one', b: 'other' });
+    t.regex(lines.findLast((line) => line.includes('a resource')) ?? '', /; its last good version stays/);
     const [a, b] = resources.report().files;
     t.deepEqual([a!.documents.at(-1)?.servesLastGood, b!.documents[0]?.status], [true, 'live']);
   }
