@@ -17,8 +17,13 @@ try {
       with: { type: 'string' },
       scope: { type: 'string' },
       gateway: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
     },
   });
+  if (values.help) {
+    process.stdout.write(`${USAGE}\n`);
+    process.exit();
+  }
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new Error(`say the name of one plugin: ${USAGE}`);
   const { dir, scope, gateway } = values;

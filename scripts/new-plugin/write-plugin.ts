@@ -47,10 +47,12 @@ export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
   const { name, dir, features } = wanted;
   const words = inWords(name);
   const manifest = dir === undefined ? undefined : packageJson(wanted);
-  const parent = path.resolve(dir ?? path.join(ROOT, 'plugins'));
+  const bundled = path.join(ROOT, 'plugins');
+  const isTaken = dir !== undefined && (await exists(path.join(bundled, name, 'plugin.ts')));
+  if (isTaken) throw new Error(`${name} is a plugin that comes with the gateway: choose another name`);
+  const parent = path.resolve(dir ?? bundled);
   const folder = path.join(parent, name);
-  if ((await stat(folder).catch(() => undefined)) !== undefined)
-    throw new Error(`${folder} is there already`);
+  if (await exists(folder)) throw new Error(`${folder} is there already`);
   await mkdir(parent, { recursive: true });
   const staging = path.join(parent, `.new-${name}-${process.pid}`);
   try {
@@ -69,6 +71,10 @@ export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
 }
 
 /** Replaces the template's names in every file, and in the files' own names, and removes the parts of features that were not chosen. */

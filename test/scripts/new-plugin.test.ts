@@ -74,6 +74,15 @@ test('a name that is none, is missing, or is taken is refused', async (t) => {
   const again = await script('new-plugin.ts', 'weather', '--dir', folder);
   t.is(again.code, 1);
   t.regex(again.text, /is there already/);
+  const bundled = await script('new-plugin.ts', 'runtime', '--dir', folder);
+  t.is(bundled.code, 1);
+  t.regex(bundled.text, /^runtime is a plugin that comes with the gateway: choose another name$/m);
+});
+
+test('--help says how it is called', async (t) => {
+  const { code, text } = await script('new-plugin.ts', '--help');
+  t.is(code, 0);
+  t.regex(text, /^npm run new-plugin -- <name> \[--dir <folder>\]/);
 });
 
 test('a folder without a plugin is told as such', async (t) => {
