@@ -157,10 +157,7 @@ function findPlugins(
   const loading = folders.loadAll(file, settings.plugins, crashes?.leftOut());
   const found = loading.then((loaded) => {
     const all = [...given, ...loaded];
-    requireKnown(
-      settings.plugins ?? [],
-      all.map(({ name }) => name),
-    );
+    requireKnown(settings.plugins, all);
     return all;
   });
   return { folders, found };

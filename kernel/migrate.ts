@@ -28,10 +28,7 @@ export interface MigrateOptions {
 export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
   const desired = await loadGatewayFile(settings.configFile);
   const found = await PluginFolders.of(settings).loadAll(desired, settings.plugins);
-  requireKnown(
-    settings.plugins ?? [],
-    found.map(({ name }) => name),
-  );
+  requireKnown(settings.plugins, found);
   for (const one of found) {
     if ('error' in one)
       throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });

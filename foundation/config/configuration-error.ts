@@ -21,6 +21,11 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** Whether something is wrong with a variable, and not with a file alone. */
+export function namesVariable(error: unknown): boolean {
+  return error instanceof ConfigurationError && error.problems.some(({ file }) => file === undefined);
+}
+
 /** One line for people: `gateway.yaml:12: plugins.workflow.config.max_steps: must be at least 1`. */
 export function describeProblem(problem: ConfigurationProblem): string {
   const place = problem.line === undefined ? problem.file : `${problem.file}:${problem.line}`;

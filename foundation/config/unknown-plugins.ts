@@ -16,8 +16,12 @@ export function unknownInVariable(
 }
 
 /** @throws ConfigurationError where `SVC_PLUGINS` names a plugin that is not there: the process would run without it and say that it is ready. */
-export function requireKnown(only: readonly string[], known: readonly string[]): void {
-  const problems = unknownInVariable(only, known);
+export function requireKnown(
+  only: readonly string[] | undefined,
+  known: readonly { readonly name: string }[],
+): void {
+  const names = known.map(({ name }) => name);
+  const problems = unknownInVariable(only ?? [], names);
   if (problems.length > 0) throw new ConfigurationError(problems);
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { namesVariable } from '../../foundation/config/configuration-error.ts';
 import { changedEntries, type Desired, entryOf, withEntries } from '../../foundation/config/desired.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { ListenError } from '../../foundation/http/address.ts';
@@ -353,8 +353,4 @@ export class PluginHost {
 
 function leftOutReason(last: Date): string {
   return `left out: errors that it did not handle ended the process three times within ten minutes, at last ${last.toISOString()}; enable it to try it again`;
-}
-
-function namesVariable(cause: unknown): boolean {
-  return cause instanceof ConfigurationError && cause.problems.some(({ file }) => file === undefined);
 }
