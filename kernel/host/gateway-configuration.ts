@@ -82,8 +82,8 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
         const entries = changedEntries(host.desired, desired);
         const change = host.change({ desired, found, gone }, (make) =>
           exclusively(async () => {
-            const moved = changedEntries(desired, await loadGatewayFile(path));
-            if (entries.some((name) => moved.includes(name))) throw new Outdated();
+            const edited = changedEntries(desired, await loadGatewayFile(path));
+            if (entries.some((name) => edited.includes(name))) throw new Outdated();
             return make();
           }),
         );

@@ -44,7 +44,7 @@ test('all variables that are wrong are told, and what cannot be looked at then',
   t.notRegex(stdout, /s3cret/);
 });
 
-test('files of TLS that cannot be read are told with their variables', async (t) => {
+test('files of TLS that cannot be read are wrong, and their variables are named', async (t) => {
   const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
     SVC_GRPC_TLS_CERT: '/no/c.pem',
     SVC_GRPC_TLS_KEY: '/no/k.pem',
