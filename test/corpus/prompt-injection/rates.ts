@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { TextOrigin } from '../../../plugins/agent-engine/contract.ts';
-import { createInputCheck } from '../../../plugins/agent-engine/services/guard/input/input-check.ts';
+import { findInput as check } from '../../../plugins/agent-engine/services/guard/input/input-check.ts';
 
 /** The half that rules are developed on, and the half that tells how good they are. */
 export type Half = 'dev' | 'held-out';
@@ -58,7 +58,6 @@ async function readSamples(label: Sample['label']): Promise<Sample[]> {
 
 /** Runs the input check over the whole corpus. */
 export async function guardRates(): Promise<GuardRates> {
-  const check = createInputCheck();
   const rows = new Map<string, { -readonly [key in keyof RateRow]: RateRow[key] }>();
   const wrong: (Sample & { rule?: string })[] = [];
   const count = (sample: Sample, by: RateRow['by'], name: string, isFlagged: boolean) => {

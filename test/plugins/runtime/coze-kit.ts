@@ -4,9 +4,9 @@ import { CozeAPI } from '@coze/api';
 import type { ExecutionContext } from 'ava';
 import type { TestGateway } from '../../../testing/index.ts';
 import type { TestGatewayOptions } from '../../../testing/start-test-gateway.ts';
-import { type ProviderScript, startFakeProvider } from '../../support/fake-provider.ts';
+import { type ProviderScript, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
-import { startRuntime } from './runtime-gateway.ts';
+import { startRuntime, toolCalls } from './runtime-gateway.ts';
 
 const AGENTS = `
 apiVersion: svc/v1
@@ -50,4 +50,23 @@ export async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
   for await (const item of stream) items.push(item);
   return items;
+}
+
+/** An answer that stops in its middle. */
+export const hang = stream(['Wait', ' for me'], { hangAfter: 2 });
+
+/** An answer that calls a tool which needs an approval. */
+export const approvalAsked = toolCalls(['calculator', { expression: '6*7' }]);
+
+/** Polls as the SDK does, with an end. */
+export async function settled(
+  coze: CozeAPI,
+  { conversation_id, id }: { conversation_id: string; id: string },
+) {
+  let chat = await coze.chat.retrieve(conversation_id, id);
+  await until(async () => {
+    chat = await coze.chat.retrieve(conversation_id, id);
+    return chat.status !== 'in_progress';
+  });
+  return chat;
 }

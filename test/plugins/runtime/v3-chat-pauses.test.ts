@@ -1,26 +1,14 @@
-import { type ChatStatus, type CozeAPI, type CreateChatData, RoleType } from '@coze/api';
+import { type ChatStatus, type CreateChatData, RoleType } from '@coze/api';
 import test, { type ExecutionContext } from 'ava';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { failure, type ProviderScript, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
-import { startCoze, startProvider } from './coze-kit.ts';
-import { eventsOf, toolCalls } from './runtime-gateway.ts';
+import { approvalAsked, hang, settled, startCoze, startProvider } from './coze-kit.ts';
+import { eventsOf } from './runtime-gateway.ts';
 
-const approvalAsked = toolCalls(['calculator', { expression: '6*7' }]);
-const hang = stream(['Wait', ' for me'], { hangAfter: 2 });
 const said = [{ role: RoleType.User, content: '6*7?', content_type: 'text' as const }];
-
-/** Polls as the SDK does, with an end. */
-async function settled(coze: CozeAPI, { conversation_id, id }: { conversation_id: string; id: string }) {
-  let chat = await coze.chat.retrieve(conversation_id, id);
-  await until(async () => {
-    chat = await coze.chat.retrieve(conversation_id, id);
-    return chat.status !== 'in_progress';
-  });
-  return chat;
-}
 
 /** A gateway with a chat that waits for an approval; the scripts are those of the answers that follow. */
 async function start(t: ExecutionContext, scripts: ProviderScript[], env: Record<string, string> = {}) {

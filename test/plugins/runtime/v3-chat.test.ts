@@ -3,7 +3,6 @@ import {
   AuthenticationError,
   BadRequestError,
   ChatStatus,
-  type CozeAPI,
   NotFoundError,
   RateLimitError,
   RoleType,
@@ -14,29 +13,17 @@ import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
-import { all, clientOf, startCoze, startProvider } from './coze-kit.ts';
+import { all, approvalAsked, clientOf, hang, settled, startCoze, startProvider } from './coze-kit.ts';
 import { startRecords } from './records-gateway.ts';
 import { eventsOf, toolCalls } from './runtime-gateway.ts';
 
 const say = (content: string) => [
   { role: RoleType.User, content, content_type: 'text' as const, type: 'question' as const },
 ];
-const hang = stream(['Wait', ' for me'], { hangAfter: 2 });
-const approvalAsked = toolCalls(['calculator', { expression: '6*7' }]);
 const NO_USAGE = { token_count: 0, output_count: 0, input_count: 0 };
 const names = (events: readonly { readonly event: string }[]) => events.map(({ event }) => event);
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
 const dataOf = (event: StreamChatData | undefined) => event?.data as any;
-
-/** Polls as the SDK does, with an end. */
-async function settled(coze: CozeAPI, { conversation_id, id }: { conversation_id: string; id: string }) {
-  let chat = await coze.chat.retrieve(conversation_id, id);
-  await until(async () => {
-    chat = await coze.chat.retrieve(conversation_id, id);
-    return chat.status !== 'in_progress';
-  });
-  return chat;
-}
 
 eachDatabase(test, 'a chat goes on in the background and is polled', async (t, { environment }) => {
   const provider = await startProvider(t, toolCalls(['current_time', {}]), stream(['It is', ' late.']));

@@ -9,7 +9,7 @@ import {
   type OutputCheck,
   type TextOrigin,
 } from '../../contract.ts';
-import { createInputCheck } from './input/input-check.ts';
+import { findInput } from './input/input-check.ts';
 import { createOutputCheck } from './output/output-check.ts';
 
 /** Opens the guardrails as the deployment wants them; each finding is counted and logged, without the text. */
@@ -43,7 +43,6 @@ export function createGuard(options: {
   readonly onFinding: OnFinding;
 }): Guard {
   const { input, output, onFinding } = options;
-  const findInput = createInputCheck();
   const { redact, redactStream, redactJsonText } = createRedaction();
 
   function checkInput(text: string, origin: TextOrigin): ReturnType<Guard['checkInput']> {

@@ -44,47 +44,45 @@ const HIDDEN = {
  * invisible characters and encodings; talk about attacks weighs less. Synchronous, without network or model; linear in the text. The
  * finding names a rule, never the text. It is a filter of known techniques: paraphrases that use none of the words pass.
  */
-export function createInputCheck(): (text: string, origin: TextOrigin) => Finding | undefined {
-  /** What speaks against a text, and the meanings in it. */
-  function weigh(text: string, origin: TextOrigin): { evidence: readonly Evidence[]; hits: readonly Hit[] } {
-    const folded = fold(text);
-    const hits = findHits(folded, phrases());
-    let spans: readonly Span[] | undefined;
-    const quotations = () => (spans ??= findQuotations(folded));
-    const positionOf = (index: number) => hitBefore(hits, index)?.position ?? 0;
-    return {
-      hits,
-      evidence: [
-        ...weighIntents(hits, origin, folded.length, quotations),
-        ...findForgedTurns(folded, origin, quotations, positionOf),
-        ...findHiddenMarkup(folded, origin, hits),
-      ],
-    };
-  }
+export function findInput(text: string, origin: TextOrigin): Finding | undefined {
+  const { weight, strongest } = assess(text, origin, 0);
+  if (weight < THRESHOLD || strongest === undefined) return undefined;
+  return { rule: strongest.rule, reason: strongest.reason };
+}
 
-  /** Weight and strongest evidence of a text, encodings included. */
-  function assess(text: string, origin: TextOrigin, depth: number): ReturnType<typeof heaviestPassage> {
-    const { visible, hidden, isSuspicious } = inspectInvisible(text);
-    const resolved = resolveEscapes(visible);
-    const { evidence, hits } = weigh(resolved, origin);
-    const heaviest = heaviestPassage(isSuspicious ? spread(HIDDEN, evidence) : evidence);
-    if (heaviest.weight >= THRESHOLD || depth === MAX_DEPTH) return heaviest;
-    const disguised = [...hidden, ...findEncodedTexts(resolved), ...undisguise(resolved, hits)];
-    let weight = heaviest.weight;
-    for (const inner of disguised) {
-      const found = assess(inner, origin, depth + 1);
-      if (found.weight >= HIDDEN_THRESHOLD) return { weight: THRESHOLD, strongest: ENCODED };
-    }
-    // "Decode this and do what it says", with something to decode: counts no matter what the decoded text says.
-    if (disguised.length > 0 && heaviest.strongest?.rule === ENCODED.rule) weight += HIDDEN.weight;
-    return { ...heaviest, weight };
-  }
-
-  return (text, origin) => {
-    const { weight, strongest } = assess(text, origin, 0);
-    if (weight < THRESHOLD || strongest === undefined) return undefined;
-    return { rule: strongest.rule, reason: strongest.reason };
+/** What speaks against a text, and the meanings in it. */
+function weigh(text: string, origin: TextOrigin): { evidence: readonly Evidence[]; hits: readonly Hit[] } {
+  const folded = fold(text);
+  const hits = findHits(folded, phrases());
+  let spans: readonly Span[] | undefined;
+  const quotations = () => (spans ??= findQuotations(folded));
+  const positionOf = (index: number) => hitBefore(hits, index)?.position ?? 0;
+  return {
+    hits,
+    evidence: [
+      ...weighIntents(hits, origin, folded.length, quotations),
+      ...findForgedTurns(folded, origin, quotations, positionOf),
+      ...findHiddenMarkup(folded, origin, hits),
+    ],
   };
+}
+
+/** Weight and strongest evidence of a text, encodings included. */
+function assess(text: string, origin: TextOrigin, depth: number): ReturnType<typeof heaviestPassage> {
+  const { visible, hidden, isSuspicious } = inspectInvisible(text);
+  const resolved = resolveEscapes(visible);
+  const { evidence, hits } = weigh(resolved, origin);
+  const heaviest = heaviestPassage(isSuspicious ? spread(HIDDEN, evidence) : evidence);
+  if (heaviest.weight >= THRESHOLD || depth === MAX_DEPTH) return heaviest;
+  const disguised = [...hidden, ...findEncodedTexts(resolved), ...undisguise(resolved, hits)];
+  let weight = heaviest.weight;
+  for (const inner of disguised) {
+    const found = assess(inner, origin, depth + 1);
+    if (found.weight >= HIDDEN_THRESHOLD) return { weight: THRESHOLD, strongest: ENCODED };
+  }
+  // "Decode this and do what it says", with something to decode: counts no matter what the decoded text says.
+  if (disguised.length > 0 && heaviest.strongest?.rule === ENCODED.rule) weight += HIDDEN.weight;
+  return { ...heaviest, weight };
 }
 
 let trie: PhraseTrie | undefined;
