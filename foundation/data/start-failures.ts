@@ -5,10 +5,10 @@ import type { Family } from './family.ts';
 
 type Where = Pick<ConnectOptions, 'file' | 'url'>;
 
-const PLACES: Readonly<Record<Family, (options: Where) => string>> = {
-  sqlite: ({ file = MEMORY }) => `The SQLite file ${file}`,
-  postgres: ({ url = '' }) => `PostgreSQL at DATABASE_URL=${withoutPassword(url)}`,
-  mysql: ({ url = '' }) => `MySQL or MariaDB at DATABASE_URL=${withoutPassword(url)}`,
+const PLACES: Readonly<Record<Family, (options: Where) => readonly [what: string, where: string]>> = {
+  sqlite: ({ file = MEMORY }) => [`The SQLite file ${file}`, ''],
+  postgres: ({ url = '' }) => ['PostgreSQL', ` at DATABASE_URL=${withoutPassword(url)}`],
+  mysql: ({ url = '' }) => ['MySQL or MariaDB', ` at DATABASE_URL=${withoutPassword(url)}`],
 };
 
 /** What operators do about a full disk. */
@@ -23,7 +23,8 @@ export function cannotOpen(family: Family, options: Where, cause: unknown): Data
   const isFull = diskFailure(cause) === 'full' || (cause as NodeJS.ErrnoException).code === 'ENOSPC';
   if (isFull) return cannotWrite(family, options, cause);
   const verb = family === 'sqlite' ? 'cannot be opened' : 'cannot be reached';
-  return new DatabaseStartError(`${PLACES[family](options)} ${verb}: ${reason(cause)}`, { cause });
+  const [database, where] = PLACES[family](options);
+  return new DatabaseStartError(`${database} ${verb}${where}: ${reason(cause)}`, { cause });
 }
 
 /** The same for tables that cannot be made or changed because of the disk; every other error as it is. */
@@ -36,5 +37,6 @@ function cannotWrite(family: Family, options: Where, cause: unknown): DatabaseSt
     diskFailure(cause) === 'broken'
       ? `its disk reports errors (${reason(cause)})`
       : `its disk is full: ${REMEDIES[family]}`;
-  return new DatabaseStartError(`${PLACES[family](options)} cannot be written, ${what}`, { cause });
+  const [database, where] = PLACES[family](options);
+  return new DatabaseStartError(`${database}${where} cannot be written, ${what}`, { cause });
 }
