@@ -1,11 +1,11 @@
 import { systemClock } from '../foundation/base/clock.ts';
-import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
+import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { requireKnown } from '../foundation/config/unknown-plugins.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
-
+import type { Plugin } from './api/plugin.ts';
 import { Catalogue } from './host/graph.ts';
 import { withNeeded } from './host/needed-plugins.ts';
 import { planRun } from './host/plan.ts';
@@ -16,6 +16,8 @@ import { PluginFolders, pluginsOf } from './host/plugin-folders.ts';
 export interface MigrateOptions {
   readonly settings: KernelSettings;
   readonly log: Logger;
+  /** Instead of the bundled plugins and those of `SVC_PLUGIN_DIRS`; for tests. */
+  readonly plugins?: readonly Plugin[];
 }
 
 /**
@@ -25,15 +27,13 @@ export interface MigrateOptions {
  * @returns the names of the owners, in order
  * @throws what stands in the way: the database, gateway.yaml, a plugin that cannot be loaded, a migration
  */
-export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
+export async function migrateGateway({
+  settings,
+  log,
+  plugins: given,
+}: MigrateOptions): Promise<readonly string[]> {
   const desired = await loadGatewayFile(settings.configFile);
-  const found = await PluginFolders.of(settings).loadAll(desired, settings.plugins);
-  requireKnown(settings.plugins, found);
-  for (const one of found) {
-    if ('error' in one)
-      throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });
-  }
-  const { plugins, graph } = new Catalogue(pluginsOf(found));
+  const { plugins, graph } = new Catalogue(given ?? (await loadPlugins(settings, desired)));
   const only = withNeeded(settings.plugins ?? [], plugins.values()).names;
   const { run } = planRun({ graph, plugins, desired, only, failed: new Set() });
   const database = await openDatabase({
@@ -50,4 +50,15 @@ export async function migrateGateway({ settings, log }: MigrateOptions): Promise
   } finally {
     await database.close();
   }
+}
+
+/** @throws Error naming the plugin that cannot be loaded, and why */
+async function loadPlugins(settings: KernelSettings, desired: GatewayFile): Promise<readonly Plugin[]> {
+  const found = await PluginFolders.of(settings).loadAll(desired, settings.plugins);
+  requireKnown(settings.plugins, found);
+  for (const one of found) {
+    if ('error' in one)
+      throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });
+  }
+  return pluginsOf(found);
 }

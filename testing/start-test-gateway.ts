@@ -10,6 +10,7 @@ import type { Plugin } from '../kernel/api/plugin.ts';
 import { type FakedServices, type Gateway, startGateway } from '../kernel/gateway.ts';
 import type { FakeModel } from './fakes/fake-model.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from './grpc-client.ts';
+import { putMigratedFile } from './migrated-file.ts';
 import { freshDatabase, type TestDatabase } from './test-databases.ts';
 
 /** What a test may choose; everything has a default. */
@@ -138,6 +139,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     if (options.yaml !== undefined) await writeFile(env.SVC_CONFIG, options.yaml);
     await mkdir(env.SVC_AGENTS_DIR, { recursive: true });
     const settings = readKernelSettings(env);
+    if (hasOwnFile(options))
+      await putMigratedFile(path.join(env.SVC_DATA_DIR, 'gateway.db'), options.plugins);
     const gateway = await inTurn(() =>
       startGateway({
         settings,
@@ -167,6 +170,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     await rm(folder, { recursive: true, force: true });
     throw failure;
   }
+}
+
+/** Whether its database is a file that nothing else has. */
+function hasOwnFile({ database = 'sqlite', pluginFolders, env = {} }: TestGatewayOptions): boolean {
+  const isChosen = ['DATABASE_URL', 'DATABASE_DRIVER', 'SVC_DATA_DIR'].some((name) => name in env);
+  return database === 'sqlite' && pluginFolders === undefined && !isChosen;
 }
 
 /** Gateways that start at one time in this process: where dozens do, each connection to a server would wait longer than a gateway has patience. */

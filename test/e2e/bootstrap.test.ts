@@ -1,8 +1,8 @@
 import test from 'ava';
-import { eachDatabase } from '../support/databases.ts';
+import { eachGatewayDatabase } from '../support/databases.ts';
 import { startReplicas } from './replicas.ts';
 
-eachDatabase(test, '20 simultaneous bootstraps on two replicas make one key', async (t, fresh) => {
+eachGatewayDatabase(test, '20 simultaneous bootstraps on two replicas make one key', async (t, fresh) => {
   const replicas = await startReplicas(t, fresh, { SVC_BOOTSTRAP_RATE_LIMIT_RPM: '1000' });
   for (const { request } of replicas) {
     t.deepEqual((await request('/admin/v1/bootstrap/status')).body, { bootstrap_required: true });

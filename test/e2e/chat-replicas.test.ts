@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway } from '../../testing/index.ts';
 import { startOwnRedis } from '../kernel/limits/own-redis.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { plain, silence, startFakeProvider } from '../support/fake-provider.ts';
 import { available } from '../support/services.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
@@ -23,7 +23,7 @@ async function startBoth(
   form: (typeof FORMS)[number],
   ...scripts: Parameters<typeof startFakeProvider>
 ) {
-  const fresh = await freshDatabase(t, form.family);
+  const fresh = await gatewayDatabase(t, form.family);
   if (fresh === undefined || (form.redis && !(await available(t, 'redis')))) return undefined;
   const provider = await startFakeProvider(...scripts);
   t.teardown(() => provider[Symbol.asyncDispose]());
@@ -86,7 +86,7 @@ for (const form of FORMS) {
 }
 
 test('of two replicas one reaches Redis: of two turns of a session the second to commit is refused', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   const redis = fresh && (await startOwnRedis(t));
   if (redis === undefined) return;
   const gate = Promise.withResolvers<void>();

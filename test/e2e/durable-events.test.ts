@@ -23,7 +23,7 @@ import type { TestGateway } from '../../testing/index.ts';
 import { callsAs, startProtected } from '../plugins/platform/data-protection-kit.ts';
 import { providerEnv } from '../plugins/platform/routes/chat-kit.ts';
 import { PROTOS, SERVICES } from '../plugins/runtime/grpc-kit.ts';
-import { eachDatabase, type FreshDatabase } from '../support/databases.ts';
+import { eachGatewayDatabase, type FreshDatabase } from '../support/databases.ts';
 import { failure, silence, startFakeProvider } from '../support/fake-provider.ts';
 import { type GatewayProcess, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { pluginFolder } from '../support/plugin-folder.ts';
@@ -93,7 +93,7 @@ async function startHeard(
 
 const asOperator = (gateway: TestGateway) => callsAs(gateway, gateway.token);
 
-eachDatabase(test, 'what happens to tenants and keys is told', async (t, fresh) => {
+eachGatewayDatabase(test, 'what happens to tenants and keys is told', async (t, fresh) => {
   const { gateway, of } = await startHeard(t, fresh);
   const call = asOperator(gateway);
   const { id } = await call('POST', '/v1/tenants', { name: 'Acme' });
@@ -132,7 +132,7 @@ eachDatabase(test, 'what happens to tenants and keys is told', async (t, fresh) 
   t.is((await of(ApiKeyRevoked, id)).length, 2, 'keys of a deleted tenant are not revoked');
 });
 
-eachDatabase(test, 'a purge is told after the tenant is gone, and survives it', async (t, fresh) => {
+eachGatewayDatabase(test, 'a purge is told after the tenant is gone, and survives it', async (t, fresh) => {
   const { gateway, of } = await startHeard(t, fresh, {
     SVC_TENANT_RETENTION: '1ms',
     SVC_PURGE_INTERVAL: '100ms',
@@ -143,7 +143,7 @@ eachDatabase(test, 'a purge is told after the tenant is gone, and survives it', 
   t.is((await of(TenantDeleted, id)).length, 1);
 });
 
-eachDatabase(test, 'every way to a turn tells of it, and of its session', async (t, fresh) => {
+eachGatewayDatabase(test, 'every way to a turn tells of it, and of its session', async (t, fresh) => {
   const { gateway, of, kind } = await startHeard(t, fresh);
   const { id, token } = await gateway.makeTenant();
   const call = callsAs(gateway, token, 'ada');
@@ -222,7 +222,7 @@ eachDatabase(test, 'every way to a turn tells of it, and of its session', async 
   t.is(erased?.session_ids.length, 2, 'one event of both');
 });
 
-eachDatabase(test, 'a turn that fails, or is left by its client, is told', async (t, fresh) => {
+eachGatewayDatabase(test, 'a turn that fails, or is left by its client, is told', async (t, fresh) => {
   const provider = await startFakeProvider(failure(500), silence());
   t.teardown(() => provider[Symbol.asyncDispose]());
   const { gateway, of } = await startHeard(t, fresh, { OBJECT_STORE_URL: 'none', ...providerEnv(provider) });
@@ -243,48 +243,52 @@ eachDatabase(test, 'a turn that fails, or is left by its client, is told', async
   t.deepEqual(await of(TurnFinished, id, 0), []);
 });
 
-eachDatabase(test, 'runs of workflows tell of their begin, their end and their failure', async (t, fresh) => {
-  const { gateway, of } = await startHeard(t, fresh, { WORKFLOW_SWEEP_INTERVAL: '200ms' });
-  const { id, token } = await gateway.makeTenant();
-  const client = (where: string, request: object = {}) => gateway.request(where, { token, ...request });
-  const start = async (graph: Parameters<typeof publish>[1], name: string) => {
-    const definition_id = await publish(client as never, graph, name);
-    const { body } = await client('/v1/workflow-runs', {
-      method: 'POST',
-      body: { definition_id, input: {} },
-    });
-    return { run_id: body.id, definition_id, version: 1 };
-  };
-  const agent = await start(
-    chain({ id: 'ask', type: 'agent_task', config: { prompt: 'Hi', model: 'demo' } }),
-    'a',
-  );
-  t.deepEqual(await of(RunStarted, id), [agent]);
-  const [ended] = await of(RunEnded, id);
-  t.like(ended, { ...agent, status: 'completed' });
-  t.true(ended.duration_ms >= 0);
-  const [turn] = await of(TurnFinished, id);
-  t.like(turn, { session_id: null, source: 'workflow', run_id: agent.run_id, usage: { model_calls: 1 } });
+eachGatewayDatabase(
+  test,
+  'runs of workflows tell of their begin, their end and their failure',
+  async (t, fresh) => {
+    const { gateway, of } = await startHeard(t, fresh, { WORKFLOW_SWEEP_INTERVAL: '200ms' });
+    const { id, token } = await gateway.makeTenant();
+    const client = (where: string, request: object = {}) => gateway.request(where, { token, ...request });
+    const start = async (graph: Parameters<typeof publish>[1], name: string) => {
+      const definition_id = await publish(client as never, graph, name);
+      const { body } = await client('/v1/workflow-runs', {
+        method: 'POST',
+        body: { definition_id, input: {} },
+      });
+      return { run_id: body.id, definition_id, version: 1 };
+    };
+    const agent = await start(
+      chain({ id: 'ask', type: 'agent_task', config: { prompt: 'Hi', model: 'demo' } }),
+      'a',
+    );
+    t.deepEqual(await of(RunStarted, id), [agent]);
+    const [ended] = await of(RunEnded, id);
+    t.like(ended, { ...agent, status: 'completed' });
+    t.true(ended.duration_ms >= 0);
+    const [turn] = await of(TurnFinished, id);
+    t.like(turn, { session_id: null, source: 'workflow', run_id: agent.run_id, usage: { model_calls: 1 } });
 
-  const human = await start(chain({ id: 'wait', type: 'human_task', config: {} }), 'b');
-  await client(`/v1/workflow-runs/${human.run_id}/cancel`, { method: 'POST', body: {} });
-  t.like((await of(RunEnded, id, 2))[1], { ...human, status: 'cancelled' });
+    const human = await start(chain({ id: 'wait', type: 'human_task', config: {} }), 'b');
+    await client(`/v1/workflow-runs/${human.run_id}/cancel`, { method: 'POST', body: {} });
+    t.like((await of(RunEnded, id, 2))[1], { ...human, status: 'cancelled' });
 
-  const broken = await start(
-    chain({
-      id: 'call',
-      type: 'service_task',
-      config: { url: 'http://127.0.0.1:1/', retry: { max_attempts: 1 } },
-    }),
-    'c',
-  );
-  const [paused] = await of(RunFailed, id);
-  t.like(paused, { ...broken, node_id: 'call' });
-  t.regex(paused.error, /^[a-z_]+$/);
-  t.is((await of(RunStarted, id, 3)).length, 3);
-});
+    const broken = await start(
+      chain({
+        id: 'call',
+        type: 'service_task',
+        config: { url: 'http://127.0.0.1:1/', retry: { max_attempts: 1 } },
+      }),
+      'c',
+    );
+    const [paused] = await of(RunFailed, id);
+    t.like(paused, { ...broken, node_id: 'call' });
+    t.regex(paused.error, /^[a-z_]+$/);
+    t.is((await of(RunStarted, id, 3)).length, 3);
+  },
+);
 
-eachDatabase(test, 'a chat without subscribers writes nothing for them', async (t, fresh) => {
+eachGatewayDatabase(test, 'a chat without subscribers writes nothing for them', async (t, fresh) => {
   const gateway = await startProtected(t, { env: fresh.environment });
   const { token } = await gateway.makeTenant();
   const body = { model: 'demo', messages: [{ role: 'user', content: 'Hi' }] };

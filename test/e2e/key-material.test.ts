@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { startTestGateway } from '../../testing/index.ts';
-import { eachDatabase } from '../support/databases.ts';
+import { eachGatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
 const TABLES = {
@@ -30,7 +30,7 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'key material is nowhere in database, files, logs or errors, wherever a client puts a key',
   async (t, fresh) => {

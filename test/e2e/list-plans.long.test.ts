@@ -15,7 +15,7 @@ import { fillTables, type Sizes } from '../../scripts/bench/lists/large-tables.t
 import { questionsAbout } from '../../scripts/bench/lists/questions.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { newMetrics } from '../foundation/leases/forms.ts';
-import { eachDatabase } from '../support/databases.ts';
+import { eachGatewayDatabase } from '../support/databases.ts';
 import { planProblems } from '../support/query-plans.ts';
 import { recordStatements } from '../support/statements.ts';
 
@@ -39,7 +39,7 @@ const LIMITS = {
 const DAY = 24 * 60 * 60 * 1000;
 
 // One after the other: SQLite fills its tables in this process, which would keep the others from connecting in time.
-eachDatabase(
+eachGatewayDatabase(
   test.serial,
   'no list and no report reads or sorts a large table',
   async (t, { options, environment, family, ask }) => {

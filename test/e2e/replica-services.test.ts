@@ -4,7 +4,7 @@ import { defineEvent } from '../../foundation/messages/events/events.ts';
 import { defineHint } from '../../foundation/messages/hints/hints.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
-import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase } from '../support/databases.ts';
 import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 
@@ -152,7 +152,7 @@ const SETUPS = [
 for (const { title, family, withRedis, form } of SETUPS) {
   test(`two replicas on ${title}: leases exclude, queues deliver, events arrive${withRedis ? ', and the loss of Redis is survived' : ''}`, async (t) => {
     t.timeout(240_000);
-    const fresh: FreshDatabase | undefined = await freshDatabase(t, family);
+    const fresh: FreshDatabase | undefined = await gatewayDatabase(t, family);
     const redis = withRedis ? await startOwnRedis(t) : undefined;
     if (fresh === undefined || (withRedis && redis === undefined)) return;
     const replicas = await startBoth(t, {

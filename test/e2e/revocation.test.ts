@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { eachDatabase } from '../support/databases.ts';
+import { eachGatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type Replica, startReplicas } from './replicas.ts';
 
@@ -33,7 +33,7 @@ async function failsWithinASecond(t: ExecutionContext, replica: Replica, key: st
   for (let again = 0; again < 5; again += 1) t.is(await status(replica, key), 401);
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a key that is revoked, rotated, or whose tenant is deleted fails on the next request here, and within a second elsewhere',
   async (t, fresh) => {

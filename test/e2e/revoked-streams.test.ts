@@ -1,7 +1,7 @@
 import test from 'ava';
 import { access, reply, route } from '../../kernel/index.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
-import { eachDatabase } from '../support/databases.ts';
+import { eachGatewayDatabase } from '../support/databases.ts';
 import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 
@@ -42,7 +42,7 @@ async function open({ url }: TestGateway, token: string | undefined, leave: Abor
   return seen;
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'an open stream ends when its credential is revoked, rotated, or its tenant deleted, on whichever replica; others go on',
   async (t, { family, environment }) => {

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { manualClock, startTestGateway } from '../../testing/index.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
 test('a revocation, and the end of a tenant, are told to the other replicas: they do not wait for what is cached to age', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   // A clock that stands still: nothing ages here, so only an event can drop what is cached.
   const start = async () => {

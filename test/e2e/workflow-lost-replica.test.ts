@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import {
   FORMS,
@@ -25,7 +25,7 @@ const RUNS = 24;
 /** Two replicas that carry out runs of six calls each; the first one is a process that may be lost. */
 async function setUp(t: ExecutionContext, form: Form, env: Record<string, string>) {
   t.timeout(5 * DEADLINE_MS);
-  const fresh = await freshDatabase(t, form.family);
+  const fresh = await gatewayDatabase(t, form.family);
   if (fresh === undefined) return undefined;
   const service = await startWorkflowService(t, () => pause(300, 200));
   const variables = await replicaEnvironment(t, form, fresh, service, DEFAULTS ? {} : env);

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { TestGateway } from '../../testing/index.ts';
 import { openStream } from '../plugins/workflow/routes/event-stream.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { gate } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 import {
@@ -25,7 +25,7 @@ const TASK = { outcome: 'approve', variables: { isApproved: true } };
 /** Two replicas over one database, and the service behind both. */
 async function setUp(t: ExecutionContext, form: Form, env: Record<string, string>, answering?: Answering) {
   t.timeout(4 * DEADLINE_MS);
-  const fresh = await freshDatabase(t, form.family);
+  const fresh = await gatewayDatabase(t, form.family);
   if (fresh === undefined) return undefined;
   const service = await startWorkflowService(t, answering);
   const variables = await replicaEnvironment(t, form, fresh, service, env);

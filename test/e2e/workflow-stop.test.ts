@@ -8,7 +8,7 @@ import {
 } from '../../plugins/workflow/contract.ts';
 import { startWorkflows } from '../plugins/workflow/plugin-kit.ts';
 import { chain } from '../plugins/workflow/routes/runs-gateway.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 
@@ -78,7 +78,7 @@ async function startTwoRuns(t: ExecutionContext, env: Record<string, string>) {
 }
 
 test('a step that ends while the gateway stops finds its plugin, and its events reach the sink of another plugin', async (t) => {
-  const fresh = (await freshDatabase(t, 'sqlite'))!;
+  const fresh = (await gatewayDatabase(t, 'sqlite'))!;
   const env = { ...fresh.environment, SVC_DRAIN_TIMEOUT: '30s' };
   const { gateway, acme, receiver, first, second, isDraining } = await startTwoRuns(t, env);
   const stopping = gateway.stop();
@@ -124,7 +124,7 @@ test('a plugin that needs the engine is there for its steps when the engine is d
 });
 
 test('a run that was left behind goes on when all plugins are back, with the node type and the sink that come last', async (t) => {
-  const fresh = (await freshDatabase(t, 'sqlite'))!;
+  const fresh = (await gatewayDatabase(t, 'sqlite'))!;
   const env = { ...fresh.environment, SVC_DRAIN_TIMEOUT: '200ms' };
   const before = await startTwoRuns(t, env);
   await before.gateway.stop();

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Family } from '../../foundation/data/family.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import {
   ACP_TOKEN,
   type GatewayProcess,
@@ -65,7 +65,7 @@ async function all(
 }
 
 async function crashUnderLoad(t: ExecutionContext, family: Family): Promise<void> {
-  const fresh = await freshDatabase(t, family);
+  const fresh = await gatewayDatabase(t, family);
   if (fresh === undefined) return;
   const folder = await temporaryFolder(t);
   const start = () => startGatewayProcess(t, folder, fresh.environment);

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +15,7 @@ interface SetUp {
 
 /** A gateway that reaches its database through a proxy. */
 async function setUp(t: ExecutionContext, family: 'postgres' | 'mysql'): Promise<SetUp | undefined> {
-  const fresh = await freshDatabase(t, family);
+  const fresh = await gatewayDatabase(t, family);
   if (fresh === undefined) return undefined;
   const proxy = await startTcpProxy(t, PORTS[family]);
   const DATABASE_URL = fresh.environment.DATABASE_URL!.replace(`:${PORTS[family]}/`, `:${proxy.port}/`);
@@ -99,7 +99,7 @@ for (const family of ['postgres', 'mysql'] as const) {
 }
 
 test('a stop while the database is silent is clean, and what waits is written after the next start', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const proxy = await startTcpProxy(t, PORTS.postgres);
   const folder = await temporaryFolder(t);

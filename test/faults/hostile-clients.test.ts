@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
-import { FAMILIES, freshDatabase } from '../support/databases.ts';
+import { FAMILIES, gatewayDatabase } from '../support/databases.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { connect, exchange, statusOf } from '../support/raw-http.ts';
 import { until } from '../support/until.ts';
@@ -69,7 +69,7 @@ const PATHS = [
 
 for (const family of FAMILIES) {
   test(`${family}: no path or query, however odd, is an error of the gateway’s`, async (t) => {
-    const fresh = await freshDatabase(t, family);
+    const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;
     const gateway = await start(t, fresh.environment);
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PROPFIND']) {
@@ -83,7 +83,7 @@ for (const family of FAMILIES) {
   });
 
   test(`${family}: no body, however odd, is an error of the gateway’s`, async (t) => {
-    const fresh = await freshDatabase(t, family);
+    const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;
     const gateway = await start(t, fresh.environment);
     const strings = [

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
-import { freshDatabase } from '../support/databases.ts';
+import { gatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
 interface SetUp {
@@ -14,7 +14,7 @@ interface SetUp {
 /** Two gateways on one database and one Redis of their own. */
 async function setUp(t: ExecutionContext): Promise<SetUp | undefined> {
   const redis = await startOwnRedis(t);
-  const fresh = redis && (await freshDatabase(t, 'postgres'));
+  const fresh = redis && (await gatewayDatabase(t, 'postgres'));
   if (fresh === undefined) return undefined;
   const start = async () => {
     const env = { ...fresh.environment, REDIS_URL: `redis://127.0.0.1:${redis!.port}` };

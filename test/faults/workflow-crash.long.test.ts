@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Family } from '../../foundation/data/family.ts';
-import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { sample } from '../support/sample.ts';
 import { until } from '../support/until.ts';
@@ -36,7 +36,7 @@ async function setUp(t: ExecutionContext, family: Family): Promise<Stage | undef
   const folder = await temporaryFolder(t);
   const databases: FreshDatabase[] = [];
   for (let index = 0; index < GATEWAYS[family]; index += 1) {
-    const fresh = await freshDatabase(t, family);
+    const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return undefined;
     databases.push(fresh);
   }

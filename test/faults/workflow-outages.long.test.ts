@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { startOwnRedis } from '../kernel/limits/own-redis.ts';
-import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase } from '../support/databases.ts';
 import { sample } from '../support/sample.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
@@ -44,7 +44,7 @@ async function setUp(
   answering?: Answering,
 ): Promise<SetUp | undefined> {
   t.timeout(5 * DEADLINE_MS);
-  const fresh = await freshDatabase(t, family);
+  const fresh = await gatewayDatabase(t, family);
   if (fresh === undefined) return undefined;
   const service = await startWorkflowService(t, answering);
   const proxy = await startTcpProxy(t, PORTS[family]);
@@ -147,7 +147,7 @@ for (const family of ['postgres', 'mysql'] as const) {
 test('runs of two replicas go on while Redis is away, and when it is back', async (t) => {
   t.timeout(3 * DEADLINE_MS);
   const redis = await startOwnRedis(t);
-  const fresh = redis && (await freshDatabase(t, 'postgres'));
+  const fresh = redis && (await gatewayDatabase(t, 'postgres'));
   if (redis === undefined || fresh === undefined) return;
   const service = await startWorkflowService(t, () => pause(100, 200));
   const env = {
@@ -183,7 +183,7 @@ for (const [drain, times] of [
 ] as const) {
   test(`runs outlive disabling, enabling and reloading the plugin, whose calls get ${drain} to end`, async (t) => {
     t.timeout(3 * DEADLINE_MS);
-    const fresh = (await freshDatabase(t, 'sqlite'))!;
+    const fresh = (await gatewayDatabase(t, 'sqlite'))!;
     const service = await startWorkflowService(t, () => pause(400, 200));
     // What is handed over is not waited for until a lease is over.
     const gateway = await startTestGateway({

@@ -1,4 +1,4 @@
-import real from 'ava';
+import real, { registerCompletionHandler } from 'ava';
 
 /** Stands in for `ava` where many test files share a process: what a file declares is collected, and handed to AVA when all files have been read. */
 
@@ -41,5 +41,5 @@ function chain(words: readonly string[]): Chain {
   });
 }
 
-export { real };
+export { real, registerCompletionHandler };
 export default chain([]);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,14 +8,18 @@ import { systemClock } from '../../foundation/base/clock.ts';
 import type { DatabaseOptions } from '../../foundation/data/database.ts';
 import type { Family } from '../../foundation/data/family.ts';
 import { askDatabase, createDatabase } from '../../testing/fresh-database.ts';
+import { putMigratedFile } from '../../testing/migrated-file.ts';
+import { lend } from './database-pool.ts';
 import { available } from './services.ts';
 
 export const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
 
-const POSTGRES = 'postgres://root@127.0.0.1:5432';
-const MARIADB = 'mysql://root@127.0.0.1:3306';
+const SERVERS = {
+  postgres: { service: 'postgres', url: 'postgres://root@127.0.0.1:5432' },
+  mysql: { service: 'mariadb', url: 'mysql://root@127.0.0.1:3306' },
+} as const;
 
-/** An empty database for one test; it is dropped when the test ends. */
+/** A database that one test has. */
 export interface FreshDatabase {
   readonly family: Family;
   /** For `openDatabase`, with the transaction guard on. */
@@ -24,45 +29,79 @@ export interface FreshDatabase {
     readonly DATABASE_DRIVER: Family;
     readonly DATABASE_URL?: string;
     readonly SVC_DATA_DIR?: string;
+    readonly SVC_DEPLOYMENT?: string;
   };
   /** Asks the database past the kernel, as the role that the URL names (a superuser); on SQLite use the file. */
   ask(sql: string): Promise<Record<string, unknown>[]>;
 }
 
 /**
- * Makes an empty database of the family, or answers `undefined` when its server is missing (the test is then marked as skipped,
- * or failed with `REQUIRE_SERVICES=1`).
+ * A database of the family with the tables of the kernel and of the bundled plugins, and without rows but those that migrations write. Answers
+ * `undefined` when its server is missing (the test is then marked as skipped, or failed with `REQUIRE_SERVICES=1`).
  *
  * @example
- * const fresh = await freshDatabase(t, 'postgres');
+ * const fresh = await gatewayDatabase(t, 'postgres');
  * if (fresh === undefined) return;
  */
+export async function gatewayDatabase(
+  t: ExecutionContext,
+  family: Family,
+): Promise<FreshDatabase | undefined> {
+  await takePlace(t);
+  if (family === 'sqlite') {
+    const fresh = await emptyFile(t);
+    await putMigratedFile(fresh.options.file, undefined, { atOnce: true });
+    return fresh;
+  }
+  if (!(await available(t, SERVERS[family].service))) return undefined;
+  const { url, giveBack } = await lend(family, SERVERS[family].url);
+  t.teardown(giveBack);
+  return onServer(family, url);
+}
+
+/** The same without any table, for tests that make their own. */
 export async function freshDatabase(t: ExecutionContext, family: Family): Promise<FreshDatabase | undefined> {
   await takePlace(t);
-  if (family === 'sqlite') return freshFile(t);
-  if (!(await available(t, family === 'postgres' ? 'postgres' : 'mariadb'))) return undefined;
-  const { url, drop } = await createDatabase(family === 'postgres' ? POSTGRES : MARIADB);
+  if (family === 'sqlite') return emptyFile(t);
+  if (!(await available(t, SERVERS[family].service))) return undefined;
+  const { url, drop } = await createDatabase(SERVERS[family].url);
   t.teardown(drop);
-  return {
-    family,
-    options: { driver: family, url, ...common },
-    environment: { DATABASE_DRIVER: family, DATABASE_URL: url },
-    ask: (sql) => askDatabase(url, sql),
-  };
+  return onServer(family, url);
+}
+
+type OnDatabase = (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>;
+
+/** Defines one test per family; each run has a database of its own that is ready for a gateway, see `gatewayDatabase`. */
+export function eachGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
+  each(test, title, gatewayDatabase, run);
 }
 
 /** Defines one test per family; each run has an empty database of its own. */
-export function eachDatabase(
-  test: TestFn | SerialFn,
-  title: string,
-  run: (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>,
-): void {
+export function eachDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
+  each(test, title, freshDatabase, run);
+}
+
+function each(test: TestFn | SerialFn, title: string, make: typeof freshDatabase, run: OnDatabase): void {
   for (const family of FAMILIES) {
     test(`${family}: ${title}`, async (t) => {
-      const fresh = await freshDatabase(t, family);
+      const fresh = await make(t, family);
       if (fresh !== undefined) await run(t, fresh);
     });
   }
+}
+
+function onServer(family: 'postgres' | 'mysql', url: string): FreshDatabase {
+  return {
+    family,
+    options: { driver: family, url, ...common },
+    environment: {
+      DATABASE_DRIVER: family,
+      DATABASE_URL: url,
+      // What is said in Redis under the name of a deployment reaches no test that has the same database later.
+      SVC_DEPLOYMENT: `test-${randomBytes(8).toString('hex')}`,
+    },
+    ask: (sql) => askDatabase(url, sql),
+  };
 }
 
 /** Tests of one process that have a database at one time: a server has a bounded number of connections. */
@@ -86,15 +125,15 @@ async function takePlace(t: ExecutionContext): Promise<void> {
 
 const common = { log: pino({ level: 'silent' }), clock: systemClock, guardTransactions: true };
 
-async function freshFile(t: ExecutionContext): Promise<FreshDatabase> {
+async function emptyFile(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'gateway.db');
   return {
-    family: 'sqlite',
-    options: { driver: 'sqlite', file, ...common },
-    environment: { DATABASE_DRIVER: 'sqlite', SVC_DATA_DIR: folder },
-    ask: async (sql) => {
+    family: 'sqlite' as const,
+    options: { driver: 'sqlite' as const, file, ...common },
+    environment: { DATABASE_DRIVER: 'sqlite' as const, SVC_DATA_DIR: folder },
+    ask: async (sql: string): Promise<Record<string, unknown>[]> => {
       const { MikroORM } = await import('@mikro-orm/sqlite');
       const orm = new MikroORM({ entities: [], discovery: { warnWhenNoEntities: false }, dbName: file });
       try {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { SEED } from '../../support/sample.ts';
 import { send, startAll } from './all-plugins.ts';
 import { operationsOf } from './contract.ts';
@@ -49,36 +49,41 @@ function* spoiled(input: Input, choose: ReturnType<typeof choices>): Generator<I
   }
 }
 
-eachDatabase(test, 'no text makes an operation fail, wherever it stands', async (t, { environment }) => {
-  t.timeout(360_000);
-  const story = storyPlugin();
-  const gateway = await startAll(story.plugin, environment as Record<string, string>);
-  t.teardown(gateway.stop);
-  const operations = operationsOf((await gateway.request('/v1/openapi')).body);
-  const choose = choices(SEED);
-  const problems: string[] = [];
-  const known: Record<string, string> = {};
-  let sent = 0;
-  for (const [key, makeInput, learn] of successes(gateway, story.turns)) {
-    const operation = operations.find((one) => one.key === key)!;
-    const input = await makeInput(known);
-    for (const spoilt of spoiled(input, choose)) {
-      const { status, text } = await send(gateway, operation, spoilt);
-      sent += 1;
-      if (status >= 500) problems.push(`${key} ${JSON.stringify(spoilt).slice(0, 300)}: ${status} ${text}`);
+eachGatewayDatabase(
+  test,
+  'no text makes an operation fail, wherever it stands',
+  async (t, { environment }) => {
+    t.timeout(360_000);
+    const story = storyPlugin();
+    const gateway = await startAll(story.plugin, environment as Record<string, string>);
+    t.teardown(gateway.stop);
+    const operations = operationsOf((await gateway.request('/v1/openapi')).body);
+    const choose = choices(SEED);
+    const problems: string[] = [];
+    const known: Record<string, string> = {};
+    let sent = 0;
+    for (const [key, makeInput, learn] of successes(gateway, story.turns)) {
+      const operation = operations.find((one) => one.key === key)!;
+      const input = await makeInput(known);
+      for (const spoilt of spoiled(input, choose)) {
+        const { status, text } = await send(gateway, operation, spoilt);
+        sent += 1;
+        if (status >= 500) problems.push(`${key} ${JSON.stringify(spoilt).slice(0, 300)}: ${status} ${text}`);
+      }
+      // Made anew: what a spoilt input made may have a name that has to be unique.
+      const { status, headers, text } = await send(gateway, operation, await makeInput(known));
+      if (status >= 400) problems.push(`${key} afterwards: ${status} ${text}`);
+      else
+        await learn?.(known, /json/.test(headers.get('content-type') ?? '') ? JSON.parse(text) : undefined);
     }
-    // Made anew: what a spoilt input made may have a name that has to be unique.
-    const { status, headers, text } = await send(gateway, operation, await makeInput(known));
-    if (status >= 400) problems.push(`${key} afterwards: ${status} ${text}`);
-    else await learn?.(known, /json/.test(headers.get('content-type') ?? '') ? JSON.parse(text) : undefined);
-  }
-  t.log(`${sent} inputs, TEST_SEED=${SEED}`);
-  t.true(sent > 100);
-  t.deepEqual(problems, []);
-  // The story has a job that never works.
-  const failures = gateway.logs().filter((line) => /"level":"(error|fatal)"/.test(line));
-  t.deepEqual(
-    failures.filter((line) => !line.includes('story.lost')),
-    [],
-  );
-});
+    t.log(`${sent} inputs, TEST_SEED=${SEED}`);
+    t.true(sent > 100);
+    t.deepEqual(problems, []);
+    // The story has a job that never works.
+    const failures = gateway.logs().filter((line) => /"level":"(error|fatal)"/.test(line));
+    t.deepEqual(
+      failures.filter((line) => !line.includes('story.lost')),
+      [],
+    );
+  },
+);

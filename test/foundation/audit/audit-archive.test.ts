@@ -3,7 +3,7 @@ import { createAuditArchive, entryOfLine, lineOf } from '../../../foundation/aud
 import type { AuditEntry } from '../../../foundation/audit/audit-entry.ts';
 import { AuditLog, actionKey } from '../../../foundation/tables/audit-log.ts';
 import { manualClock, startTestGateway } from '../../../testing/index.ts';
-import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 
 const [ONE, TWO] = ['0190f000-0000-7000-8000-000000000001', '0190f000-0000-7000-8000-000000000002'];
 const never = new AbortController().signal;
@@ -68,71 +68,79 @@ async function startArchived(t: ExecutionContext, env: Readonly<Record<string, s
   };
 }
 
-eachDatabase(test, 'whole days that are old are moved, and read as before', async (t, { environment }) => {
-  const { audit, objects, write, keys, left, all } = await startArchived(t, environment);
-  await write(ONE, ['a', at('01T00:00:00')], ['b', at('01T23:59:59.999'), 'bob'], ['c', at('02T10:00:00')]);
-  await write(TWO, ['d', at('01T10:00:00')]);
-  await write('', ['e', at('02T00:00:00')]);
-  await write(ONE, ['f', at('03T00:00:00')], ['g', at('03T11:00:00')]);
-  const before = await all(ONE);
+eachGatewayDatabase(
+  test,
+  'whole days that are old are moved, and read as before',
+  async (t, { environment }) => {
+    const { audit, objects, write, keys, left, all } = await startArchived(t, environment);
+    await write(ONE, ['a', at('01T00:00:00')], ['b', at('01T23:59:59.999'), 'bob'], ['c', at('02T10:00:00')]);
+    await write(TWO, ['d', at('01T10:00:00')]);
+    await write('', ['e', at('02T00:00:00')]);
+    await write(ONE, ['f', at('03T00:00:00')], ['g', at('03T11:00:00')]);
+    const before = await all(ONE);
 
-  t.is(await audit.archive(at('03T23:00:00'), never), 5);
-  const root = '_system/audit';
-  t.deepEqual(await keys(), [
-    `${root}/${ONE}/2026-03-01/a.jsonl`,
-    `${root}/${ONE}/2026-03-02/c.jsonl`,
-    `${root}/${TWO}/2026-03-01/d.jsonl`,
-    `${root}/none/2026-03-02/e.jsonl`,
-  ]);
-  t.is(await left(), 2, 'the day of the limit is not whole');
-  t.deepEqual(await all(ONE), before);
-  t.deepEqual(await all(ONE, 'bob'), ['b']);
-  t.deepEqual(await all(TWO), ['d']);
-  const text = await objects.all().text(`${root}/${ONE}/2026-03-01/a.jsonl`, 10_000);
-  t.deepEqual(text!.split('\n').length, 3, 'two lines, each with its end');
+    t.is(await audit.archive(at('03T23:00:00'), never), 5);
+    const root = '_system/audit';
+    t.deepEqual(await keys(), [
+      `${root}/${ONE}/2026-03-01/a.jsonl`,
+      `${root}/${ONE}/2026-03-02/c.jsonl`,
+      `${root}/${TWO}/2026-03-01/d.jsonl`,
+      `${root}/none/2026-03-02/e.jsonl`,
+    ]);
+    t.is(await left(), 2, 'the day of the limit is not whole');
+    t.deepEqual(await all(ONE), before);
+    t.deepEqual(await all(ONE, 'bob'), ['b']);
+    t.deepEqual(await all(TWO), ['d']);
+    const text = await objects.all().text(`${root}/${ONE}/2026-03-01/a.jsonl`, 10_000);
+    t.deepEqual(text!.split('\n').length, 3, 'two lines, each with its end');
 
-  // One that was on its way for long.
-  await write(ONE, ['0', at('01T10:00:00')]);
-  t.is(await audit.archive(at('03T23:00:00'), never), 1);
-  t.deepEqual((await all(ONE)).toSorted(), ['0', ...before].toSorted());
-  t.is(await audit.archive(at('03T23:00:00'), never), 0);
-});
+    // One that was on its way for long.
+    await write(ONE, ['0', at('01T10:00:00')]);
+    t.is(await audit.archive(at('03T23:00:00'), never), 1);
+    t.deepEqual((await all(ONE)).toSorted(), ['0', ...before].toSorted());
+    t.is(await audit.archive(at('03T23:00:00'), never), 0);
+  },
+);
 
-eachDatabase(test, 'who is erased is not named in archived records either', async (t, { environment }) => {
-  const { audit, objects, write, keys } = await startArchived(t, environment);
-  await write(ONE, ['a', at('01T00:00:00')], ['b', at('01T01:00:00'), 'bob'], ['c', at('02T10:00:00')]);
-  await write(TWO, ['d', at('01T10:00:00')]);
-  await write(ONE, ['g', at('08T10:00:00')]);
-  await audit.archive(at('05T00:00:00'), never);
-  const texts = async () => {
-    const read = (await keys()).map((key) => objects.all().text(key, 10_000));
-    return (await Promise.all(read)).map((text) =>
-      text!.replaceAll(/"(?:id|tenant_id|action)":"[^"]*",?/g, ''),
+eachGatewayDatabase(
+  test,
+  'who is erased is not named in archived records either',
+  async (t, { environment }) => {
+    const { audit, objects, write, keys } = await startArchived(t, environment);
+    await write(ONE, ['a', at('01T00:00:00')], ['b', at('01T01:00:00'), 'bob'], ['c', at('02T10:00:00')]);
+    await write(TWO, ['d', at('01T10:00:00')]);
+    await write(ONE, ['g', at('08T10:00:00')]);
+    await audit.archive(at('05T00:00:00'), never);
+    const texts = async () => {
+      const read = (await keys()).map((key) => objects.all().text(key, 10_000));
+      return (await Promise.all(read)).map((text) =>
+        text!.replaceAll(/"(?:id|tenant_id|action)":"[^"]*",?/g, ''),
+      );
+    };
+    const [, , foreign] = await texts();
+    const before = at('02T09:00:00');
+    t.is(await audit.renameInDetails(ONE, { userId: 'ada', pseudonym: 'erased-1', before }, never), 1);
+    t.is(
+      await audit.renameInDetails(ONE, { userId: 'ada', pseudonym: 'erased-1' }, never),
+      2,
+      'and one in the table',
     );
-  };
-  const [, , foreign] = await texts();
-  const before = at('02T09:00:00');
-  t.is(await audit.renameInDetails(ONE, { userId: 'ada', pseudonym: 'erased-1', before }, never), 1);
-  t.is(
-    await audit.renameInDetails(ONE, { userId: 'ada', pseudonym: 'erased-1' }, never),
-    2,
-    'and one in the table',
-  );
-  const [first, second, other] = await texts();
-  t.false(`${first}${second}`.includes('ada'));
-  t.true(
-    first!.includes('bob') &&
-      first!.includes('"user_id":"erased-1"') &&
-      first!.includes('"svc_user_id":"erased-1"'),
-  );
-  t.is(other, foreign);
-  t.is(await audit.renameInDetails(ONE, { pseudonym: 'erased-2' }, never), 4, 'all of the tenant');
-  t.true((await texts()).join().includes('erased-2'));
-  t.false((await texts()).slice(0, 2).join().includes('bob'));
-});
+    const [first, second, other] = await texts();
+    t.false(`${first}${second}`.includes('ada'));
+    t.true(
+      first!.includes('bob') &&
+        first!.includes('"user_id":"erased-1"') &&
+        first!.includes('"svc_user_id":"erased-1"'),
+    );
+    t.is(other, foreign);
+    t.is(await audit.renameInDetails(ONE, { pseudonym: 'erased-2' }, never), 4, 'all of the tenant');
+    t.true((await texts()).join().includes('erased-2'));
+    t.false((await texts()).slice(0, 2).join().includes('bob'));
+  },
+);
 
 test('what dies between the object and the rows loses nothing', async (t) => {
-  const { environment } = (await freshDatabase(t, 'sqlite'))!;
+  const { environment } = (await gatewayDatabase(t, 'sqlite'))!;
   const { database, objects, leases, audit, write, left, all } = await startArchived(t, environment);
   const ids = Array.from({ length: 5_000 }, (_, index) => String(index).padStart(5, '0'));
   await write(
@@ -170,7 +178,7 @@ test('what dies between the object and the rows loses nothing', async (t) => {
 });
 
 test('without object storage records stay where they are', async (t) => {
-  const { environment } = (await freshDatabase(t, 'sqlite'))!;
+  const { environment } = (await gatewayDatabase(t, 'sqlite'))!;
   const { audit, write, left, all } = await startArchived(t, { ...environment, OBJECT_STORE_URL: 'none' });
   await write(ONE, ['a', at('01T00:00:00')]);
   t.is(await audit.archive(at('05T00:00:00'), never), 0);

@@ -6,7 +6,7 @@ import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { type ProviderScript, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { providerEnv } from '../platform/routes/chat-kit.ts';
@@ -129,7 +129,7 @@ test('a chat of a plugin has personality, memories, history, a session and price
   t.is(await entities.count(Answered), 2);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'what a plugin writes with the answer is kept with it or not at all, so a message is answered once',
   async (t, { environment }) => {

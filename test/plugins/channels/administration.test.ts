@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import {
   APPS,
@@ -15,7 +15,7 @@ import {
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const APP = { platform: 'feishu', app_key: 'cli_1', app_secret_ref: 'env:A' };
 
-eachDatabase(test, 'an app is made, listed, changed and deleted', async (t, fresh) => {
+eachGatewayDatabase(test, 'an app is made, listed, changed and deleted', async (t, fresh) => {
   const gateway = await startChannels(t, { env: { ...channelEnv({}), ...fresh.environment } });
   const post = (body: object) => gateway.request(APPS, { method: 'POST', body });
   const patch = (id: string, body: object) => gateway.request(`${APPS}/${id}`, { method: 'PATCH', body });
@@ -66,7 +66,7 @@ eachDatabase(test, 'an app is made, listed, changed and deleted', async (t, fres
   t.is((await post(APP)).status, 201, 'its key is free again');
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a platform and key are those of one app, over all tenants, also when two come at once',
   async (t, fresh) => {
@@ -138,7 +138,7 @@ test('bad input is refused with all of its fields, and none of its values', asyn
   t.is((await gateway.request(APPS)).body.total, 1);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'whoever administers another tenant sees and changes nothing of this one',
   async (t, fresh) => {
@@ -262,7 +262,7 @@ test('a tenant names only secrets that tenants may name, and takes no other by a
 
 test('a secret that is bound to a tenant and to the host of a provider is for that tenant, at that provider', async (t) => {
   const messenger = await messengerOf(t, 'feishu');
-  const fresh = await freshDatabase(t, 'sqlite');
+  const fresh = await gatewayDatabase(t, 'sqlite');
   const env = { ...channelEnv({ feishu: messenger }), ...fresh?.environment };
   // Entries name tenants, so that these come first.
   const before = await startChannels(t, { env });

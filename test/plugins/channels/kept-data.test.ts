@@ -1,7 +1,7 @@
 import test from 'ava';
 import { deleteExpired } from '../../../plugins/channels/store/logins.ts';
 import { manualClock } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 import {
   APPS,
@@ -16,7 +16,7 @@ import {
 
 const never = new AbortController().signal;
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'users of channels are in exports and deletions, one alone or the tenant whole',
   async (t, fresh) => {
@@ -77,7 +77,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'what has expired is removed, of all tenants and in batches, and nothing else',
   async (t, fresh) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { manualClock } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import {
   APPS,
@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 /** Status and code of a refusal, which must not be kept. */
 const refusal = ({ status, body }: Page) => `${status} ${body.code}`;
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a link and a state work once and for 10 minutes, also when they come at the same time',
   async (t, fresh) => {

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { manualClock } from '../../../testing/index.ts';
-import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BINDINGS, Browser, channelEnv, linkOf, makeApp, messengerOf, startChannels } from './channel-kit.ts';
 
@@ -25,7 +25,7 @@ async function endsInTime(t: ExecutionContext, status: () => Promise<number>): P
 
 for (const family of ['postgres', 'mysql'] as const) {
   test(`${family}: link, start, callback and what follows may reach any replica, and what ends a session ends it on all`, async (t) => {
-    const fresh = await freshDatabase(t, family);
+    const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;
     const messenger = await messengerOf(t, 'wecom');
     const env = { ...channelEnv({ wecom: messenger }), ...environment(fresh) };
@@ -88,7 +88,7 @@ for (const family of ['postgres', 'mysql'] as const) {
 }
 
 test('the end of a session is told to the other replicas: they do not wait for what is cached to age', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const messenger = await messengerOf(t, 'weixin');
   const env = { ...channelEnv({ weixin: messenger }), ...environment(fresh) };

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import runtime from '../../../plugins/runtime/plugin.ts';
 import { manualClock } from '../../../testing/index.ts';
 import type { TestGateway, TestGatewayOptions } from '../../../testing/start-test-gateway.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import type { FakeMessenger } from '../../support/fake-messenger.ts';
 import { until } from '../../support/until.ts';
 import { PROTOS, SERVICES } from '../runtime/grpc-kit.ts';
@@ -232,7 +232,7 @@ test('an Authorization header says who calls, whatever the cookie says', async (
   t.is(await status(anna, '/v1/me', as('wrong')), 401);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'who is revoked is out at once, with all browsers, and back in by a newer link alone',
   async (t, fresh) => {
@@ -297,7 +297,7 @@ test('an app that is disabled or deleted, and a tenant that is deleted, end the 
   t.is((await gateway.request(BINDINGS)).body.total, 0);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'of a login and what takes its ground away at the same time no session is left',
   async (t, fresh) => {

@@ -13,7 +13,7 @@ import {
   TaskTable,
 } from '../../../plugins/evolution/store/tables.ts';
 import { startTestGateway } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 import { silent } from '../../support/silent.ts';
 
@@ -78,7 +78,7 @@ const bound = (database: Database) => ({
   system: database.system.bind(database),
 });
 
-eachDatabase(test, 'several that distil at one time count each run once', async (t, fresh) => {
+eachGatewayDatabase(test, 'several that distil at one time count each run once', async (t, fresh) => {
   const { database, distiller, task, tenant } = await start(t, fresh.environment);
   const entities = database.forTenant(tenant);
   const all = Array.from({ length: 300 }, (_, n) =>
@@ -100,7 +100,7 @@ eachDatabase(test, 'several that distil at one time count each run once', async 
   t.is(await entities.count(TaskTable), 256, 'what is behind the window is forgotten');
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'of two that distil at one time, since a lease was lost, one writes, and each run counts once',
   async (t, fresh) => {
@@ -140,7 +140,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a distillation that dies half-way has counted nothing, and is done again',
   async (t, fresh) => {
@@ -172,7 +172,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'what is decided about a gene while it is counted is not overwritten, and nothing is lost',
   async (t, fresh) => {

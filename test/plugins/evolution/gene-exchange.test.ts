@@ -8,7 +8,7 @@ import evolution from '../../../plugins/evolution/plugin.ts';
 import { claimOf } from '../../../plugins/evolution/services/exchange/shared-gene.ts';
 import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
 import { startTestGateway } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 
 const GENES = '/api/v2/admin/evolution/genes';
@@ -44,7 +44,7 @@ const claim = (more: object = {}) => ({
   ...more,
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'genes from elsewhere are candidates at half of what they claim, for who takes any',
   async (t, fresh) => {
@@ -78,7 +78,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'what is published is promoted, of tenants that contribute, and names who wants it',
   async (t, fresh) => {

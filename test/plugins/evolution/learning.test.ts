@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { adviceIn, startLearner, TOOLS } from './learning-kit.ts';
 
@@ -21,7 +21,7 @@ const WEATHER = [
   'does the forecast say rain, how is the weather in Kyoto',
 ];
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'an agent learns from its runs, is advised, and the operator sees it',
   async (t, fresh) => {

@@ -10,7 +10,7 @@ import {
 import evolution from '../../../plugins/evolution/plugin.ts';
 import { GeneTable, TombstoneTable } from '../../../plugins/evolution/store/tables.ts';
 import { startTestGateway } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 import { until } from '../../support/until.ts';
 
@@ -56,7 +56,7 @@ test('the mode in force is one of the two, and never above either', (t) => {
   t.pass();
 });
 
-eachDatabase(test, 'policies have versions, history and rollback', async (t, fresh) => {
+eachGatewayDatabase(test, 'policies have versions, history and rollback', async (t, fresh) => {
   const { request, send, makeTenant } = await start(t, fresh.environment);
   const first = await request(GLOBAL);
   t.like(first.body, { mode: 'disabled', version: 0, updated_by: null });
@@ -101,18 +101,22 @@ eachDatabase(test, 'policies have versions, history and rollback', async (t, fre
   t.is((await request(GLOBAL, { token: other.token })).status, 403);
 });
 
-eachDatabase(test, 'of writers at one moment none is lost, and with a version one wins', async (t, fresh) => {
-  const { request, send } = await start(t, fresh.environment);
-  const all = await Promise.all(Array.from({ length: 6 }, () => send('PUT', GLOBAL, { mode: 'trusted' })));
-  t.deepEqual(all.map(({ body }) => body.version).toSorted(), [1, 2, 3, 4, 5, 6]);
-  const one = await Promise.all(
-    Array.from({ length: 6 }, () => send('PUT', GLOBAL, { mode: 'anonymous' }, '6')),
-  );
-  t.deepEqual(one.map(({ status }) => status).toSorted(), [200, 412, 412, 412, 412, 412]);
-  t.is((await request(`${GLOBAL}/history`)).body.total, 7);
-});
+eachGatewayDatabase(
+  test,
+  'of writers at one moment none is lost, and with a version one wins',
+  async (t, fresh) => {
+    const { request, send } = await start(t, fresh.environment);
+    const all = await Promise.all(Array.from({ length: 6 }, () => send('PUT', GLOBAL, { mode: 'trusted' })));
+    t.deepEqual(all.map(({ body }) => body.version).toSorted(), [1, 2, 3, 4, 5, 6]);
+    const one = await Promise.all(
+      Array.from({ length: 6 }, () => send('PUT', GLOBAL, { mode: 'anonymous' }, '6')),
+    );
+    t.deepEqual(one.map(({ status }) => status).toSorted(), [200, 412, 412, 412, 412, 412]);
+    t.is((await request(`${GLOBAL}/history`)).body.total, 7);
+  },
+);
 
-eachDatabase(test, 'a change counts on another replica', async (t, fresh) => {
+eachGatewayDatabase(test, 'a change counts on another replica', async (t, fresh) => {
   const [one, two] = [await start(t, fresh.environment), await start(t, fresh.environment)];
   const tenant = await one.makeTenant();
   const path = `/admin/v1/evolution/tenants/${tenant.id}/sharing-policy`;
@@ -124,7 +128,7 @@ eachDatabase(test, 'a change counts on another replica', async (t, fresh) => {
   t.false((await two.policies().of(tenant.id)).mayConsume);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'shared knowledge is revoked with tombstones, and only what is reached',
   async (t, fresh) => {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { freshDatabase } from '../../support/databases.ts';
+import { gatewayDatabase } from '../../support/databases.ts';
 import { ACP_TOKEN, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { startWorkflowService } from '../../support/workflow-service.ts';
@@ -95,7 +95,7 @@ test('after kill -9 in the middle of a job it goes on, and its stream has no gap
 });
 
 test('the same with jobs in PostgreSQL', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   await survives(t, { ...fresh.environment, SVC_RUNTIME_BACKEND: 'postgres' });
 });

@@ -13,7 +13,7 @@ import { NodeTypesPoint, StepFailure } from '../../../plugins/workflow/contract.
 import workflow from '../../../plugins/workflow/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import type { TestRequest } from '../../../testing/start-test-gateway.ts';
-import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/gateway-process.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
@@ -87,7 +87,7 @@ spec:
 
 /** The database and the variables of a form; undefined where its server is missing. */
 export async function groundOf(t: ExecutionContext, { family, file, env }: Form) {
-  const fresh = await freshDatabase(t, family);
+  const fresh = await gatewayDatabase(t, family);
   if (fresh === undefined) return undefined;
   const folder = await temporaryFolder(t);
   const SVC_SQLITE_DB = path.join(folder, 'jobs', 'jobs.db');

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import evolution from '../../../plugins/evolution/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { isWhole, SEED } from '../../support/sample.ts';
 import { until } from '../../support/until.ts';
@@ -39,7 +39,7 @@ function createRandom(): () => number {
   };
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'of three gateways, each hub and node of the others, one is killed at any moment, and nothing that was promised is lost',
   async (t, fresh) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import {
   type Delivered,
@@ -51,7 +51,7 @@ async function isSigned(hub: { url: string }, { headers, text, target }: Deliver
   );
 }
 
-eachDatabase(test, 'subscribers get what they asked for, signed by the hub', async (t, fresh) => {
+eachGatewayDatabase(test, 'subscribers get what they asked for, signed by the hub', async (t, fresh) => {
   const { hub, report, subscribe } = await withNode(t, fresh.environment);
   const [all, trusted, revocations] = [await subscriber(t), await subscriber(t), await subscriber(t)];
   const made = await subscribe(`${all.url}/hook?a=1`);
@@ -82,7 +82,7 @@ eachDatabase(test, 'subscribers get what they asked for, signed by the hub', asy
   );
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a subscriber that fails is tried six times, each time signed anew, and then the event is a dead letter',
   async (t, fresh) => {
@@ -132,7 +132,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'more subscribers than there are places hear of all events once, whichever replica delivers',
   async (t, fresh) => {
@@ -224,7 +224,7 @@ test('subscriptions belong to who made them', async (t) => {
   t.like(await keyed(hub, 'POST', SUBSCRIPTIONS, inner), { status: 403, body: { code: 'egress.denied' } });
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'after a rotation the key before stays for who knows it, until its time is over',
   async (t, fresh) => {

@@ -1,27 +1,31 @@
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { envelope, gene, makeNode, register, send, signed, startHub } from './hub-kit.ts';
 
 const EVENTS = '/api/v1/events';
 const HERE = 'http://127.0.0.1:4011';
 
-eachDatabase(test, 'an envelope counts once, under whatever nonce, and after a restart', async (t, fresh) => {
-  const hub = await startHub(t, fresh.environment);
-  const node = makeNode('node-a');
-  await register(hub, node, HERE);
-  const body = JSON.stringify({ type: 'gene_promoted', gene: gene('g1') });
-  const headers = envelope(node, 'POST', EVENTS, body);
-  t.is((await send(hub, 'POST', EVENTS, headers, body)).status, 202);
-  const replayed = { status: 401, body: { code: 'hub.replayed' } };
-  t.like(await send(hub, 'POST', EVENTS, headers, body), replayed);
-  t.like(await send(hub, 'POST', EVENTS, { ...headers, 'x-svc-nonce': 'another' }, body), replayed);
-  const again = JSON.stringify({ type: 'gene_promoted', gene: gene('g2') });
-  const sameNonce = envelope(node, 'POST', EVENTS, again, { nonce: headers['x-svc-nonce']! });
-  t.like(await send(hub, 'POST', EVENTS, sameNonce, again), replayed);
-  await hub.stop();
-  const later = await startHub(t, fresh.environment);
-  t.like(await send(later, 'POST', EVENTS, headers, body), replayed, 'after a restart, too');
-});
+eachGatewayDatabase(
+  test,
+  'an envelope counts once, under whatever nonce, and after a restart',
+  async (t, fresh) => {
+    const hub = await startHub(t, fresh.environment);
+    const node = makeNode('node-a');
+    await register(hub, node, HERE);
+    const body = JSON.stringify({ type: 'gene_promoted', gene: gene('g1') });
+    const headers = envelope(node, 'POST', EVENTS, body);
+    t.is((await send(hub, 'POST', EVENTS, headers, body)).status, 202);
+    const replayed = { status: 401, body: { code: 'hub.replayed' } };
+    t.like(await send(hub, 'POST', EVENTS, headers, body), replayed);
+    t.like(await send(hub, 'POST', EVENTS, { ...headers, 'x-svc-nonce': 'another' }, body), replayed);
+    const again = JSON.stringify({ type: 'gene_promoted', gene: gene('g2') });
+    const sameNonce = envelope(node, 'POST', EVENTS, again, { nonce: headers['x-svc-nonce']! });
+    t.like(await send(hub, 'POST', EVENTS, sameNonce, again), replayed);
+    await hub.stop();
+    const later = await startHub(t, fresh.environment);
+    t.like(await send(later, 'POST', EVENTS, headers, body), replayed, 'after a restart, too');
+  },
+);
 
 test('whatever of an envelope is altered, it is refused by the code of what is wrong', async (t) => {
   const hub = await startHub(t);

@@ -1,13 +1,13 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { gene, genesAt, keyed, listen, makeNode, register, signed, startHub } from './hub-kit.ts';
 
 const SEARCH = '/api/v1/federation/genes';
 const json = { 'content-type': 'application/json' };
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'one gene for each id: the most trusted, then the newest, with its contributor',
   async (t, fresh) => {

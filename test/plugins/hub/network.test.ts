@@ -1,12 +1,12 @@
 import test from 'ava';
-import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, type FreshDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { addGene, decide, found, nodesOf, startMesh, taken } from './network-kit.ts';
 
 /** Milliseconds: that it takes less than 5 s on a machine of its own is what the bench says. */
 const SOON = 30_000;
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'of three gateways, each hub and node of the others, what one promotes the others find, and what it revokes is gone everywhere',
   async (t, fresh: FreshDatabase) => {

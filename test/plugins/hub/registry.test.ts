@@ -1,6 +1,6 @@
 import test from 'ava';
 import { manualClock } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { envelope, KEY, keyed, makeNode, register, send, signed, startHub } from './hub-kit.ts';
 
 const NODES = '/api/v1/nodes';
@@ -8,29 +8,33 @@ const SUBSCRIPTIONS = '/api/v1/subscriptions';
 const HERE = 'http://127.0.0.1:4011';
 const beatOf = (id: string) => `${NODES}/${id}/heartbeat`;
 
-eachDatabase(test, 'a node registers, lives by its heartbeats, expires and comes back', async (t, fresh) => {
-  const clock = manualClock();
-  const hub = await startHub(t, fresh.environment, { clock });
-  const node = makeNode('node-a');
-  const made = await register(hub, node, `${HERE}/`);
-  t.is(made.status, 201, JSON.stringify(made.body));
-  t.deepEqual(made.body, { node_id: 'node-a', heartbeat_interval_seconds: 30, ttl_seconds: 60 });
-  t.is((await register(hub, node, HERE)).status, 200, 'the same key again');
-  const list = async () => (await keyed(hub, 'GET', NODES)).body;
-  const { nodes, total } = await list();
-  t.is(total, 1);
-  t.like(nodes[0], { node_id: 'node-a', endpoint: HERE, public_key: node.publicKey, status: 'healthy' });
-  t.deepEqual(nodes[0].capabilities, ['genes']);
+eachGatewayDatabase(
+  test,
+  'a node registers, lives by its heartbeats, expires and comes back',
+  async (t, fresh) => {
+    const clock = manualClock();
+    const hub = await startHub(t, fresh.environment, { clock });
+    const node = makeNode('node-a');
+    const made = await register(hub, node, `${HERE}/`);
+    t.is(made.status, 201, JSON.stringify(made.body));
+    t.deepEqual(made.body, { node_id: 'node-a', heartbeat_interval_seconds: 30, ttl_seconds: 60 });
+    t.is((await register(hub, node, HERE)).status, 200, 'the same key again');
+    const list = async () => (await keyed(hub, 'GET', NODES)).body;
+    const { nodes, total } = await list();
+    t.is(total, 1);
+    t.like(nodes[0], { node_id: 'node-a', endpoint: HERE, public_key: node.publicKey, status: 'healthy' });
+    t.deepEqual(nodes[0].capabilities, ['genes']);
 
-  clock.advance(61_000);
-  t.is((await list()).nodes[0].status, 'expired');
-  const target = beatOf('node-a');
-  const headers = envelope(node, 'PUT', target, '', { timestamp: Math.floor(clock.now() / 1000) });
-  t.is((await send(hub, 'PUT', target, headers)).status, 200);
-  t.is((await list()).nodes[0].status, 'healthy');
-});
+    clock.advance(61_000);
+    t.is((await list()).nodes[0].status, 'expired');
+    const target = beatOf('node-a');
+    const headers = envelope(node, 'PUT', target, '', { timestamp: Math.floor(clock.now() / 1000) });
+    t.is((await send(hub, 'PUT', target, headers)).status, 200);
+    t.is((await list()).nodes[0].status, 'healthy');
+  },
+);
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'another key for a known id flags both, and only an operator’s word settles it',
   async (t, fresh) => {
@@ -67,12 +71,16 @@ eachDatabase(
   },
 );
 
-eachDatabase(test, 'of several first keys that come at one moment one is registered', async (t, fresh) => {
-  const hub = await startHub(t, fresh.environment);
-  const nodes = Array.from({ length: 6 }, () => makeNode('node-a'));
-  const answers = await Promise.all(nodes.map((node) => register(hub, node, HERE)));
-  t.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
-});
+eachGatewayDatabase(
+  test,
+  'of several first keys that come at one moment one is registered',
+  async (t, fresh) => {
+    const hub = await startHub(t, fresh.environment);
+    const nodes = Array.from({ length: 6 }, () => makeNode('node-a'));
+    const answers = await Promise.all(nodes.map((node) => register(hub, node, HERE)));
+    t.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
+  },
+);
 
 test('a node moves only by its own word, and leaves by it', async (t) => {
   const hub = await startHub(t);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import test from 'ava';
 import platform from '../../../plugins/platform/plugin.ts';
 import type { TestGateway } from '../../../testing/index.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 import { LOCAL, makeWebhook, startReceiver } from './webhook-kit.ts';
@@ -33,55 +33,59 @@ const chat = (gateway: TestGateway, token: string, agent: string) => {
 const namesFor = async (gateway: TestGateway, token: string) =>
   (await gateway.request('/api/v2/agents', { token })).body.agents.map(({ name }: { name: string }) => name);
 
-eachDatabase(test, 'a tenant makes, reads, changes, runs and deletes agents of its own', async (t, fresh) => {
-  const gateway = await startRuntime(t, { env: { ...fresh.environment } });
-  t.is(await gateway.gateway.services.database.schemaDrift(), '');
-  await post(gateway, gateway.token, agentYaml('common'));
-  const { token } = await gateway.makeTenant();
-  const other = await gateway.makeTenant('other');
+eachGatewayDatabase(
+  test,
+  'a tenant makes, reads, changes, runs and deletes agents of its own',
+  async (t, fresh) => {
+    const gateway = await startRuntime(t, { env: { ...fresh.environment } });
+    t.is(await gateway.gateway.services.database.schemaDrift(), '');
+    await post(gateway, gateway.token, agentYaml('common'));
+    const { token } = await gateway.makeTenant();
+    const other = await gateway.makeTenant('other');
 
-  const yaml = agentYaml('mine');
-  const made = await post(gateway, token, yaml);
-  t.is(made.status, 201);
-  const { agent } = made.body;
-  t.like(agent, { name: 'mine', description: 'Helps', type: 'chat_model_agent', source: 'tenant', yaml });
-  t.regex(agent.created_at, /\.\d{3}Z$/);
-  t.deepEqual((await gateway.request(`${PATH}/mine`, { token })).body, { agent });
-  t.is((await post(gateway, token, yaml)).status, 409);
-  t.is((await post(gateway, token, agentYaml('common'))).body.code, 'agent.exists');
+    const yaml = agentYaml('mine');
+    const made = await post(gateway, token, yaml);
+    t.is(made.status, 201);
+    const { agent } = made.body;
+    t.like(agent, { name: 'mine', description: 'Helps', type: 'chat_model_agent', source: 'tenant', yaml });
+    t.regex(agent.created_at, /\.\d{3}Z$/);
+    t.deepEqual((await gateway.request(`${PATH}/mine`, { token })).body, { agent });
+    t.is((await post(gateway, token, yaml)).status, 409);
+    t.is((await post(gateway, token, agentYaml('common'))).body.code, 'agent.exists');
 
-  t.is((await post(gateway, token, supervisor('boss', 'mine', 'common'))).status, 201);
-  t.is((await chat(gateway, token, 'boss')).status, 200);
-  t.is((await chat(gateway, token, 'mine')).status, 200);
-  t.deepEqual(await namesFor(gateway, token), ['common', 'boss', 'mine']);
-  const listed = (await gateway.request(`${PATH}?limit=2&offset=1`, { token })).body;
-  t.deepEqual(
-    listed.agents.map(({ name, source, yaml }: Record<string, string>) => [name, source, yaml]),
-    [
-      ['mine', 'tenant', undefined],
-      ['common', 'file', undefined],
-    ],
-  );
-  t.like(listed, { total: 3, limit: 2, offset: 1 });
+    t.is((await post(gateway, token, supervisor('boss', 'mine', 'common'))).status, 201);
+    t.is((await chat(gateway, token, 'boss')).status, 200);
+    t.is((await chat(gateway, token, 'mine')).status, 200);
+    t.deepEqual(await namesFor(gateway, token), ['common', 'boss', 'mine']);
+    const listed = (await gateway.request(`${PATH}?limit=2&offset=1`, { token })).body;
+    t.deepEqual(
+      listed.agents.map(({ name, source, yaml }: Record<string, string>) => [name, source, yaml]),
+      [
+        ['mine', 'tenant', undefined],
+        ['common', 'file', undefined],
+      ],
+    );
+    t.like(listed, { total: 3, limit: 2, offset: 1 });
 
-  for (const one of [other.token, gateway.token]) {
-    t.deepEqual(await namesFor(gateway, one), ['common']);
-    t.is((await chat(gateway, one, 'mine')).status, 404);
-    t.is((await gateway.request(`${PATH}/mine`, { token: one })).status, 404);
-    t.is((await put(gateway, one, 'mine', yaml)).status, 404);
-    t.is((await gateway.request(`${PATH}/mine`, { method: 'DELETE', token: one })).status, 404);
-  }
-  t.is((await post(gateway, other.token, supervisor('thief', 'mine'))).status, 400);
-  t.is((await post(gateway, other.token, yaml)).status, 201, 'names belong to tenants');
+    for (const one of [other.token, gateway.token]) {
+      t.deepEqual(await namesFor(gateway, one), ['common']);
+      t.is((await chat(gateway, one, 'mine')).status, 404);
+      t.is((await gateway.request(`${PATH}/mine`, { token: one })).status, 404);
+      t.is((await put(gateway, one, 'mine', yaml)).status, 404);
+      t.is((await gateway.request(`${PATH}/mine`, { method: 'DELETE', token: one })).status, 404);
+    }
+    t.is((await post(gateway, other.token, supervisor('thief', 'mine'))).status, 400);
+    t.is((await post(gateway, other.token, yaml)).status, 201, 'names belong to tenants');
 
-  const changed = await put(gateway, token, 'mine', agentYaml('mine', undefined, 'Other'));
-  t.like(changed.body.agent, { description: 'Other', created_at: agent.created_at });
-  t.is((await gateway.request(`${PATH}/mine`, { method: 'DELETE', token })).body.code, 'agent.in-use');
-  for (const name of ['boss', 'mine']) {
-    t.is((await gateway.request(`${PATH}/${name}`, { method: 'DELETE', token })).status, 204);
-    t.is((await chat(gateway, token, name)).status, 404);
-  }
-});
+    const changed = await put(gateway, token, 'mine', agentYaml('mine', undefined, 'Other'));
+    t.like(changed.body.agent, { description: 'Other', created_at: agent.created_at });
+    t.is((await gateway.request(`${PATH}/mine`, { method: 'DELETE', token })).body.code, 'agent.in-use');
+    for (const name of ['boss', 'mine']) {
+      t.is((await gateway.request(`${PATH}/${name}`, { method: 'DELETE', token })).status, 204);
+      t.is((await chat(gateway, token, name)).status, 404);
+    }
+  },
+);
 
 test('a definition is checked by the rules of the YAML kind, with lines', async (t) => {
   const gateway = await startRuntime(t);
@@ -153,27 +157,31 @@ test('an operator writes files of agents.d, which tenants see without their text
   t.is((await gateway.request(`${PATH}/common`)).status, 404);
 });
 
-eachDatabase(test, 'changes reach other replicas, and agents are there after a restart', async (t, fresh) => {
-  const env = { ...fresh.environment };
-  const [one, second] = [await startRuntime(t, { env }), await startRuntime(t, { env })];
-  const { token } = await one.makeTenant();
-  const described = async (gateway: TestGateway) => {
-    const { agents } = (await gateway.request('/api/v2/agents', { token })).body;
-    return agents[0]?.description;
-  };
-  t.is((await chat(second, token, 'mine')).status, 404);
-  for (const about of ['First', 'Second']) {
-    const yaml = agentYaml('mine', undefined, about);
-    await (about === 'First' ? post(one, token, yaml) : put(one, token, 'mine', yaml));
-    t.is(await described(one), about, 'here it is known at once');
-    await until(async () => (await described(second)) === about);
-    await until(async () => (await chat(second, token, 'mine')).status === 200);
-  }
-  await one.stop();
-  await second.stop();
-  const third = await startRuntime(t, { env });
-  t.is(await described(third), 'Second');
-});
+eachGatewayDatabase(
+  test,
+  'changes reach other replicas, and agents are there after a restart',
+  async (t, fresh) => {
+    const env = { ...fresh.environment };
+    const [one, second] = [await startRuntime(t, { env }), await startRuntime(t, { env })];
+    const { token } = await one.makeTenant();
+    const described = async (gateway: TestGateway) => {
+      const { agents } = (await gateway.request('/api/v2/agents', { token })).body;
+      return agents[0]?.description;
+    };
+    t.is((await chat(second, token, 'mine')).status, 404);
+    for (const about of ['First', 'Second']) {
+      const yaml = agentYaml('mine', undefined, about);
+      await (about === 'First' ? post(one, token, yaml) : put(one, token, 'mine', yaml));
+      t.is(await described(one), about, 'here it is known at once');
+      await until(async () => (await described(second)) === about);
+      await until(async () => (await chat(second, token, 'mine')).status === 200);
+    }
+    await one.stop();
+    await second.stop();
+    const third = await startRuntime(t, { env });
+    t.is(await described(third), 'Second');
+  },
+);
 
 test('chats of the platform run a tenant’s agents as well', async (t) => {
   const gateway = await startRuntime(t, { plugins: [platform] });

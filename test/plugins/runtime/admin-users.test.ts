@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
 import { startRuntime } from './runtime-gateway.ts';
@@ -7,7 +7,7 @@ import { startRuntime } from './runtime-gateway.ts';
 const PATH = '/api/v2/admin/users';
 const ANNA = { name: 'Anna \u0000\ud800', email: 'Anna@example.com', role: 'editor' };
 
-eachDatabase(test, 'a user is made with a key, listed, changed and deleted', async (t, fresh) => {
+eachGatewayDatabase(test, 'a user is made with a key, listed, changed and deleted', async (t, fresh) => {
   const gateway = await startRuntime(t, { env: { ...fresh.environment } });
   t.is(await gateway.gateway.services.database.schemaDrift(), '');
   const { token } = await gateway.makeTenant();
@@ -98,7 +98,7 @@ test('simultaneous users of one address are one user with one key', async (t) =>
   t.is(usable.length, 1);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'users and agents are in exports and deletions, and keys of deleted users are revoked',
   async (t, fresh) => {

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { AgentStateEntity } from '../../../plugins/runtime/store/agent-states.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { startRecords } from './records-gateway.ts';
 
 const STATE = '/api/v2/agents/helper/state';
 const post = (key: unknown, value: unknown) => ({ method: 'POST', body: { key, value } });
 const remove = { method: 'DELETE' };
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'state of an agent is kept, read, written over and deleted, and is its tenant’s alone',
   async (t, fresh) => {

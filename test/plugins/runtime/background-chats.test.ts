@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { eraseExpired } from '../../../foundation/data/database.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { ChatEventsTable } from '../../../plugins/runtime/store/chat-events.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import { ACP_TOKEN, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
@@ -109,7 +109,7 @@ const idle = (gateway: Gateway) =>
     return body.messages?.length === 2;
   });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a chat in the background goes on without its client, and is read from any event on, on any replica',
   async (t, { family, environment }) => {
@@ -238,7 +238,7 @@ test('who may not see a chat in the background cannot read it, and what is no ev
   t.is((await gateway.request('/api/v2/chat/stream')).body.errors[0].pointer, '/query/session_id');
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'events of chats are exported and erased with their user, go with their session, and end with their time',
   async (t, { environment }) => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { failure, type ProviderScript, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { eventsOf, startRuntime, toolCalls } from './runtime-gateway.ts';
@@ -94,7 +94,7 @@ test('in the A2UI mode each event has a name and an envelope', async (t) => {
   t.is(events[3]?.data.data, null);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'an approval pauses the chat, over a restart, and is given once',
   async (t, { environment }) => {

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { startRuntime } from './runtime-gateway.ts';
 
@@ -28,27 +28,31 @@ async function start(t: ExecutionContext, env: Record<string, string> = {}) {
   return { gateway, ask, begin, turnOf };
 }
 
-eachDatabase(test, 'conversations are begun, listed, changed and deleted', async (t, { environment }) => {
-  const { ask, begin } = await start(t, environment as Record<string, string>);
-  const first = await begin({ title: 'Tea \0\ud800', meta_data: { a: [1, null], 'k\0': 'x' } });
-  t.regex(first.id, /^[0-9a-f-]{36}$/);
-  t.like(first, { bot_id: 'default', title: 'Tea \0\ud800', meta_data: { a: [1, null], 'k\0': 'x' } });
-  const second = await begin({ bot_id: 'other' });
-  t.like(second, { title: '', meta_data: {} });
-  const list = await ask('GET', '');
-  t.deepEqual(list.body.conversations, [second, first]);
-  t.is(list.body.total, 2);
-  t.deepEqual((await ask('GET', '?bot_id=other')).body.conversations, [second]);
-  t.deepEqual((await ask('GET', '?limit=1&offset=1')).body.conversations, [first]);
+eachGatewayDatabase(
+  test,
+  'conversations are begun, listed, changed and deleted',
+  async (t, { environment }) => {
+    const { ask, begin } = await start(t, environment as Record<string, string>);
+    const first = await begin({ title: 'Tea \0\ud800', meta_data: { a: [1, null], 'k\0': 'x' } });
+    t.regex(first.id, /^[0-9a-f-]{36}$/);
+    t.like(first, { bot_id: 'default', title: 'Tea \0\ud800', meta_data: { a: [1, null], 'k\0': 'x' } });
+    const second = await begin({ bot_id: 'other' });
+    t.like(second, { title: '', meta_data: {} });
+    const list = await ask('GET', '');
+    t.deepEqual(list.body.conversations, [second, first]);
+    t.is(list.body.total, 2);
+    t.deepEqual((await ask('GET', '?bot_id=other')).body.conversations, [second]);
+    t.deepEqual((await ask('GET', '?limit=1&offset=1')).body.conversations, [first]);
 
-  const changed = (await ask('PUT', `/${first.id}`, { title: 'Coffee' })).body.conversation;
-  t.like(changed, { title: 'Coffee', meta_data: first.meta_data, created_at: first.created_at });
-  t.deepEqual((await ask('GET', `/${first.id}`)).body.conversation, changed);
-  t.is((await ask('DELETE', `/${first.id}`)).status, 204);
-  for (const [method, body] of [['GET'], ['PUT', {}], ['DELETE']] as const)
-    t.is((await ask(method, `/${first.id}`, body)).body.code, 'conversation.not-found', method);
-  t.is((await ask('POST', '', { title: 'x' })).body.errors[0].pointer, '/body/bot_id');
-});
+    const changed = (await ask('PUT', `/${first.id}`, { title: 'Coffee' })).body.conversation;
+    t.like(changed, { title: 'Coffee', meta_data: first.meta_data, created_at: first.created_at });
+    t.deepEqual((await ask('GET', `/${first.id}`)).body.conversation, changed);
+    t.is((await ask('DELETE', `/${first.id}`)).status, 204);
+    for (const [method, body] of [['GET'], ['PUT', {}], ['DELETE']] as const)
+      t.is((await ask(method, `/${first.id}`, body)).body.code, 'conversation.not-found', method);
+    t.is((await ask('POST', '', { title: 'x' })).body.errors[0].pointer, '/body/bot_id');
+  },
+);
 
 test('the messages of a conversation are those of its session, and go one by one or all', async (t) => {
   const { gateway, ask, begin, turnOf } = await start(t);
@@ -93,24 +97,28 @@ test('the messages of a conversation are those of its session, and go one by one
   t.deepEqual((await ask('GET', `/${id}/messages`)).body, { messages: [], total: 0 });
 });
 
-eachDatabase(test, 'a conversation is not deleted during its first turn', async (t, { environment }) => {
-  const { gateway, ask, begin, turnOf } = await start(t, environment as Record<string, string>);
-  const { id } = await begin();
-  {
-    await using turn = await turnOf(id);
-    for (const path of [`${PATH}/${id}`, `/api/v2/sessions/${id}`]) {
-      const { status, body } = await gateway.request(path, { method: 'DELETE' });
-      t.deepEqual([status, body.code], [409, 'session.busy'], path);
+eachGatewayDatabase(
+  test,
+  'a conversation is not deleted during its first turn',
+  async (t, { environment }) => {
+    const { gateway, ask, begin, turnOf } = await start(t, environment as Record<string, string>);
+    const { id } = await begin();
+    {
+      await using turn = await turnOf(id);
+      for (const path of [`${PATH}/${id}`, `/api/v2/sessions/${id}`]) {
+        const { status, body } = await gateway.request(path, { method: 'DELETE' });
+        t.deepEqual([status, body.code], [409, 'session.busy'], path);
+      }
+      await turn.commit({
+        ...{ model: 'demo', source: 'runtime', uses: [] },
+        messages: [{ role: 'user', content: 'one' }],
+      });
     }
-    await turn.commit({
-      ...{ model: 'demo', source: 'runtime', uses: [] },
-      messages: [{ role: 'user', content: 'one' }],
-    });
-  }
-  t.is((await ask('GET', `/${id}/messages`)).body.total, 1);
-  t.is((await ask('DELETE', `/${id}`)).status, 204);
-  t.is((await gateway.request(`/api/v2/sessions/${id}/messages`)).status, 404);
-});
+    t.is((await ask('GET', `/${id}/messages`)).body.total, 1);
+    t.is((await ask('DELETE', `/${id}`)).status, 204);
+    t.is((await gateway.request(`/api/v2/sessions/${id}/messages`)).status, 404);
+  },
+);
 
 test('tenants, and users of one, have conversations of their own', async (t) => {
   const { gateway, ask, begin } = await start(t);

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { TestResponse } from '../../../testing/start-test-gateway.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { connect, exchange, statusOf } from '../../support/raw-http.ts';
 import { until } from '../../support/until.ts';
 import { type RecordsGateway, startRecords } from './records-gateway.ts';
@@ -59,7 +59,7 @@ async function contents({ folder }: RecordsGateway): Promise<readonly string[]> 
   return names.filter((entry) => entry.isFile() && /files/.test(entry.parentPath)).map(({ name }) => name);
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a file is uploaded, listed, read, downloaded and deleted, by its tenant alone',
   async (t, fresh) => {

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import type { GrpcAnswer } from '../../../testing/grpc-client.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { startGrpcRuntime } from './grpc-kit.ts';
@@ -82,7 +82,7 @@ test('what is wrong with an agent is told at the field that it came from', async
   }
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a document makes an agent or takes the place of the one of its name',
   async (t, fresh) => {
@@ -120,60 +120,64 @@ eachDatabase(
   },
 );
 
-eachDatabase(test, 'a tenant makes, runs, changes and deletes agents of its own, alone', async (t, fresh) => {
-  const { gateway, client, provider } = await startGrpcRuntime(
-    t,
-    [stream(['Hello.']), stream(['Hello.'])],
-    fresh.environment as Record<string, string>,
-  );
-  const [tenant, other] = [await gateway.makeTenant(), await gateway.makeTenant('other')];
-  const agents = client('agent', { token: tenant.token });
-  const chat = (token: string) => {
-    const request = { message: 'Hello', extra: { agent_name: 'mine' } };
-    return client('conversation', { token }).call('Chat', request);
-  };
-  const instructions = async () => {
-    t.is((await chat(tenant.token)).code, 'OK');
-    return JSON.stringify(provider.requests.at(-1)?.body);
-  };
-  const before = Date.now();
-  const configuration = { system_prompt: 'You greet in verse.' };
-  const made = await agents.call('CreateAgent', { name: 'mine', description: 'Greets', configuration });
-  t.is(made.code, 'OK', made.details);
-  const { agent } = made.message;
-  t.like(agent, { id: 'mine', description: 'Greets', source: 'tenant', status: 'active' });
-  t.deepEqual(agent.configuration, { type: 'chat_model_agent', ...configuration });
-  t.true(Date.parse(agent.created_at) >= before);
-  t.deepEqual((await readdir(path.join(gateway.folder, 'agents.d'))).sort(), ['agents.yaml']);
-  t.deepEqual((await agents.call('GetAgent', { id: 'mine' })).message.agent, agent);
-  t.regex(await instructions(), /You greet in verse/);
-  const again = await agents.call('CreateAgent', { name: 'mine' });
-  t.deepEqual(failureOf(again), ['ALREADY_EXISTS', 'agent.exists']);
-  const taken = await agents.call('CreateAgent', { name: 'payer' });
-  t.deepEqual(failureOf(taken), ['ALREADY_EXISTS', 'agent.exists']);
+eachGatewayDatabase(
+  test,
+  'a tenant makes, runs, changes and deletes agents of its own, alone',
+  async (t, fresh) => {
+    const { gateway, client, provider } = await startGrpcRuntime(
+      t,
+      [stream(['Hello.']), stream(['Hello.'])],
+      fresh.environment as Record<string, string>,
+    );
+    const [tenant, other] = [await gateway.makeTenant(), await gateway.makeTenant('other')];
+    const agents = client('agent', { token: tenant.token });
+    const chat = (token: string) => {
+      const request = { message: 'Hello', extra: { agent_name: 'mine' } };
+      return client('conversation', { token }).call('Chat', request);
+    };
+    const instructions = async () => {
+      t.is((await chat(tenant.token)).code, 'OK');
+      return JSON.stringify(provider.requests.at(-1)?.body);
+    };
+    const before = Date.now();
+    const configuration = { system_prompt: 'You greet in verse.' };
+    const made = await agents.call('CreateAgent', { name: 'mine', description: 'Greets', configuration });
+    t.is(made.code, 'OK', made.details);
+    const { agent } = made.message;
+    t.like(agent, { id: 'mine', description: 'Greets', source: 'tenant', status: 'active' });
+    t.deepEqual(agent.configuration, { type: 'chat_model_agent', ...configuration });
+    t.true(Date.parse(agent.created_at) >= before);
+    t.deepEqual((await readdir(path.join(gateway.folder, 'agents.d'))).sort(), ['agents.yaml']);
+    t.deepEqual((await agents.call('GetAgent', { id: 'mine' })).message.agent, agent);
+    t.regex(await instructions(), /You greet in verse/);
+    const again = await agents.call('CreateAgent', { name: 'mine' });
+    t.deepEqual(failureOf(again), ['ALREADY_EXISTS', 'agent.exists']);
+    const taken = await agents.call('CreateAgent', { name: 'payer' });
+    t.deepEqual(failureOf(taken), ['ALREADY_EXISTS', 'agent.exists']);
 
-  for (const token of [other.token, gateway.token]) {
-    const theirs = client('agent', { token });
-    for (const method of ['GetAgent', 'UpdateAgent', 'DeleteAgent']) {
-      const refused = await theirs.call(method, { id: 'mine' });
-      t.deepEqual(failureOf(refused), ['NOT_FOUND', 'agent.not-found'], method);
+    for (const token of [other.token, gateway.token]) {
+      const theirs = client('agent', { token });
+      for (const method of ['GetAgent', 'UpdateAgent', 'DeleteAgent']) {
+        const refused = await theirs.call(method, { id: 'mine' });
+        t.deepEqual(failureOf(refused), ['NOT_FOUND', 'agent.not-found'], method);
+      }
+      const { agents } = (await theirs.call('ListAgents')).message;
+      t.deepEqual(agents.map(({ id }: { id: string }) => id).sort(), ['boss', 'payer']);
+      t.deepEqual(failureOf(await chat(token)), ['NOT_FOUND', 'agent.not-found']);
     }
-    const { agents } = (await theirs.call('ListAgents')).message;
-    t.deepEqual(agents.map(({ id }: { id: string }) => id).sort(), ['boss', 'payer']);
-    t.deepEqual(failureOf(await chat(token)), ['NOT_FOUND', 'agent.not-found']);
-  }
 
-  const described = (await agents.call('UpdateAgent', { id: 'mine', description: 'Waves' })).message.agent;
-  t.like(described, { description: 'Waves', created_at: agent.created_at });
-  t.deepEqual(described.configuration, agent.configuration, 'what was not sent stays');
-  const spec = { type: 'chat_model_agent', system_prompt: 'You wave.' };
-  const configured = await agents.call('UpdateAgent', { id: 'mine', configuration: spec });
-  t.like(configured.message.agent, { description: 'Waves', configuration: spec });
-  t.regex(await instructions(), /You wave\./);
-  t.is((await agents.call('DeleteAgent', { id: 'mine' })).code, 'OK');
-  t.deepEqual(failureOf(await agents.call('GetAgent', { id: 'mine' })), ['NOT_FOUND', 'agent.not-found']);
-  t.deepEqual(failureOf(await chat(tenant.token)), ['NOT_FOUND', 'agent.not-found']);
-});
+    const described = (await agents.call('UpdateAgent', { id: 'mine', description: 'Waves' })).message.agent;
+    t.like(described, { description: 'Waves', created_at: agent.created_at });
+    t.deepEqual(described.configuration, agent.configuration, 'what was not sent stays');
+    const spec = { type: 'chat_model_agent', system_prompt: 'You wave.' };
+    const configured = await agents.call('UpdateAgent', { id: 'mine', configuration: spec });
+    t.like(configured.message.agent, { description: 'Waves', configuration: spec });
+    t.regex(await instructions(), /You wave\./);
+    t.is((await agents.call('DeleteAgent', { id: 'mine' })).code, 'OK');
+    t.deepEqual(failureOf(await agents.call('GetAgent', { id: 'mine' })), ['NOT_FOUND', 'agent.not-found']);
+    t.deepEqual(failureOf(await chat(tenant.token)), ['NOT_FOUND', 'agent.not-found']);
+  },
+);
 
 test('an agent that others hand work over to is not deleted', async (t) => {
   const { gateway, client } = await startGrpcRuntime(t);
@@ -262,7 +266,7 @@ test('what is made over HTTP is changed over gRPC, and the other way round', asy
   t.deepEqual([found.message.total, found.message.has_more], [2, false]);
 });
 
-eachDatabase(test, 'of two changes at one moment none is lost', async (t, fresh) => {
+eachGatewayDatabase(test, 'of two changes at one moment none is lost', async (t, fresh) => {
   const env = fresh.environment as Record<string, string>;
   const { gateway, client } = await startGrpcRuntime(t, [], env);
   const second = await startRuntime(t, { env });

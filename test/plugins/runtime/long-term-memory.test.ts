@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import test from 'ava';
 import { SignJWT } from 'jose';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { startRecords } from './records-gateway.ts';
 
 const MEMORY = '/api/v2/memory/long-term';
@@ -9,7 +9,7 @@ const post = (user_id: unknown, content: unknown, metadata?: unknown) => ({
   ...{ method: 'POST', body: { user_id, content, ...(metadata === undefined ? {} : { metadata }) } },
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'memories are made, listed, found by meaning, changed and forgotten, for one tenant',
   async (t, fresh) => {

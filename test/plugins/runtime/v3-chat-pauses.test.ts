@@ -2,7 +2,7 @@ import { type ChatStatus, type CreateChatData, RoleType } from '@coze/api';
 import test, { type ExecutionContext } from 'ava';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { failure, type ProviderScript, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { approvalAsked, hang, settled, startCoze, startProvider } from './coze-kit.ts';
@@ -47,7 +47,7 @@ async function start(t: ExecutionContext, scripts: ProviderScript[], env: Record
   return { ...made, submit, retrieve, v2, next, open };
 }
 
-eachDatabase(test, 'a chat that breaks after its approval waits again', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a chat that breaks after its approval waits again', async (t, { environment }) => {
   const answer = stream(['It is 42.']);
   const { coze, chat, outputsFor, submit, next } = await start(t, [failure(500), answer], environment);
   t.is((await submit()).body.data.status, 'in_progress');
@@ -75,7 +75,7 @@ test('a stream that breaks after an approval ends with the pause, and its reason
   t.deepEqual(outputsFor(events.at(-2)?.data), outputsFor(chat));
 });
 
-eachDatabase(test, 'a chat is canceled while it goes on', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a chat is canceled while it goes on', async (t, { environment }) => {
   const { provider, submit, coze, chat, next, open } = await start(t, [hang, stream(['Hello'])], environment);
   await submit();
   await until(() => provider.requests.length === 2);
@@ -135,14 +135,18 @@ test('a chat whose process died after its turn was stored ends as the turn did',
   await t.throwsAsync(coze.chat.cancel(chat.conversation_id, chat.id), { message: /it is completed/ });
 });
 
-eachDatabase(test, 'a pause that is answered without the chat completes it', async (t, { environment }) => {
-  const { v2, retrieve, submit, next } = await start(t, [stream(['It is 42.'])], environment);
-  t.is((await v2('resume', { input: { decision: 'approve' } })).status, 200);
-  const chat = await retrieve();
-  t.deepEqual([chat.status as string, chat.required_action], ['completed', undefined]);
-  t.is((await submit()).status, 409);
-  t.is(await next(), 'completed');
-});
+eachGatewayDatabase(
+  test,
+  'a pause that is answered without the chat completes it',
+  async (t, { environment }) => {
+    const { v2, retrieve, submit, next } = await start(t, [stream(['It is 42.'])], environment);
+    t.is((await v2('resume', { input: { decision: 'approve' } })).status, 200);
+    const chat = await retrieve();
+    t.deepEqual([chat.status as string, chat.required_action], ['completed', undefined]);
+    t.is((await submit()).status, 409);
+    t.is(await next(), 'completed');
+  },
+);
 
 test('a pause that is discarded without the chat cancels it, and a later one is not its own', async (t) => {
   const { v2, retrieve, submit, open, outputsFor, chat } = await start(t, [approvalAsked]);

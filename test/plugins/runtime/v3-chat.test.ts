@@ -10,7 +10,7 @@ import {
 } from '@coze/api';
 import test from 'ava';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
-import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { all, approvalAsked, clientOf, hang, settled, startCoze, startProvider } from './coze-kit.ts';
@@ -25,7 +25,7 @@ const names = (events: readonly { readonly event: string }[]) => events.map(({ e
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
 const dataOf = (event: StreamChatData | undefined) => event?.data as any;
 
-eachDatabase(test, 'a chat goes on in the background and is polled', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a chat goes on in the background and is polled', async (t, { environment }) => {
   const provider = await startProvider(t, toolCalls(['current_time', {}]), stream(['It is', ' late.']));
   const { coze } = await startCoze(t, provider, { env: environment });
   const { id: conversation_id } = await coze.conversations.create({ bot_id: 'payer', meta_data: { a: 'b' } });
@@ -137,7 +137,7 @@ test('nothing of a chat without history is kept', async (t) => {
 });
 
 test('an approval waits for its output, over a stop of the gateway, and is given once', async (t) => {
-  const fresh = await freshDatabase(t, 'sqlite');
+  const fresh = await gatewayDatabase(t, 'sqlite');
   const provider = await startProvider(t, approvalAsked, stream(['It is 42.']));
   const first = await startCoze(t, provider, { env: fresh!.environment });
   const events = await all(first.coze.chat.stream({ bot_id: 'payer', additional_messages: say('6*7?') }));
@@ -321,7 +321,7 @@ test('tenants, and users of one, see nothing of each other’s chats', async (t)
 });
 
 test('a chat is polled and canceled on another replica, and fails with the one that carries it out', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const provider = await startProvider(t, hang);
   const env = { ...fresh.environment, SVC_DRAIN_TIMEOUT: '1s' };

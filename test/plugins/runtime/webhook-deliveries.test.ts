@@ -4,7 +4,7 @@ import { DeliverWebhook } from '../../../plugins/runtime/services/webhooks/deliv
 import { createWebhookEvents } from '../../../plugins/runtime/services/webhooks/webhook-events.ts';
 import { DeliveryTable, LogTable, logWrite } from '../../../plugins/runtime/store/webhooks.ts';
 import type { TestGateway } from '../../../testing/index.ts';
-import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 import { settled, until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
@@ -22,31 +22,39 @@ const portOf = ({ gateway }: TestGateway) =>
 const idsOf = (received: readonly { headers: Record<string, unknown> }[]) =>
   received.map(({ headers }) => headers['webhook-id']);
 
-eachDatabase(test, 'an event is attempted five times, signed each time, under one id', async (t, fresh) => {
-  const receiver = await startReceiver(t, (n) => [500, 302, 404, 503, 500][n - 1]);
-  const flow = flowPlugin();
-  const env = { ...LOCAL, ...fresh.environment };
-  const gateway = await startRuntime(t, { env, plugins: [flow.plugin] });
-  const { id, secret } = await makeWebhook(gateway, { url: `${receiver.url}/in?x=1` });
-  await flow.deliver(runEvent(TENANT, 7, { node_id: 'n', data: { note: 'AKIAIOSFODNN7EXAMPLE' } }));
-  await until(async () => (await logsOf(gateway, id)).length === 5);
-  const { database } = gateway.gateway.services;
-  await until(async () => (await database.forTenant(TENANT).count(DeliveryTable)) === 0);
-  const { received } = receiver;
-  t.deepEqual(new Set(idsOf(received)), new Set(['0197b2c4-0000-7000-8000-000000000001-7']));
-  for (const one of received) t.notThrows(() => verify(secret, one));
-  t.throws(() => verify(secret, { ...received[0]!, text: `${received[0]!.text} ` }));
-  const { data, ...rest } = received[4]!.body;
-  t.deepEqual(rest, { type: 'workflow.run.started', timestamp: '2026-01-02T03:04:05.678Z' });
-  t.like(data, { run_id: '0197b2c4-0000-7000-8000-000000000001', definition_id: 'onboarding', seq: 7 });
-  t.notRegex(JSON.stringify(data), /AKIA/);
-  const logs = await logsOf(gateway, id);
-  const shown = logs.map(({ attempt, status_code, error }) => [attempt, status_code, error]);
-  t.deepEqual(
-    shown.toReversed(),
-    [500, 302, 404, 503, 500].map((status, index) => [index + 1, status, `The receiver answered ${status}.`]),
-  );
-});
+eachGatewayDatabase(
+  test,
+  'an event is attempted five times, signed each time, under one id',
+  async (t, fresh) => {
+    const receiver = await startReceiver(t, (n) => [500, 302, 404, 503, 500][n - 1]);
+    const flow = flowPlugin();
+    const env = { ...LOCAL, ...fresh.environment };
+    const gateway = await startRuntime(t, { env, plugins: [flow.plugin] });
+    const { id, secret } = await makeWebhook(gateway, { url: `${receiver.url}/in?x=1` });
+    await flow.deliver(runEvent(TENANT, 7, { node_id: 'n', data: { note: 'AKIAIOSFODNN7EXAMPLE' } }));
+    await until(async () => (await logsOf(gateway, id)).length === 5);
+    const { database } = gateway.gateway.services;
+    await until(async () => (await database.forTenant(TENANT).count(DeliveryTable)) === 0);
+    const { received } = receiver;
+    t.deepEqual(new Set(idsOf(received)), new Set(['0197b2c4-0000-7000-8000-000000000001-7']));
+    for (const one of received) t.notThrows(() => verify(secret, one));
+    t.throws(() => verify(secret, { ...received[0]!, text: `${received[0]!.text} ` }));
+    const { data, ...rest } = received[4]!.body;
+    t.deepEqual(rest, { type: 'workflow.run.started', timestamp: '2026-01-02T03:04:05.678Z' });
+    t.like(data, { run_id: '0197b2c4-0000-7000-8000-000000000001', definition_id: 'onboarding', seq: 7 });
+    t.notRegex(JSON.stringify(data), /AKIA/);
+    const logs = await logsOf(gateway, id);
+    const shown = logs.map(({ attempt, status_code, error }) => [attempt, status_code, error]);
+    t.deepEqual(
+      shown.toReversed(),
+      [500, 302, 404, 503, 500].map((status, index) => [
+        index + 1,
+        status,
+        `The receiver answered ${status}.`,
+      ]),
+    );
+  },
+);
 
 test('what the receiver asks for with Retry-After is waited for, and the second attempt is the last where it succeeds', async (t) => {
   const receiver = await startReceiver(t, (n, response) => {
@@ -171,7 +179,7 @@ test('a receiver that hangs holds up neither other webhooks nor other tenants', 
   t.true(given < 50, 'the others did not wait until their turn came');
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'events are published with the commit of what they report, or not at all',
   async (t, fresh) => {
@@ -203,7 +211,7 @@ eachDatabase(
 
 for (const family of ['postgres', 'mysql'] as const) {
   test(`${family}: of two replicas one delivers each event, and both know of changes`, async (t) => {
-    const fresh = await freshDatabase(t, family);
+    const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;
     const receiver = await startReceiver(t);
     const env = { ...LOCAL, ...fresh.environment };
@@ -240,7 +248,7 @@ for (const family of ['postgres', 'mysql'] as const) {
 }
 
 test('an address that the gateway may no longer call is refused at each attempt, and recorded', async (t) => {
-  const fresh = await freshDatabase(t, 'sqlite');
+  const fresh = await gatewayDatabase(t, 'sqlite');
   const receiver = await startReceiver(t);
   const env = { ...LOCAL, ...fresh!.environment };
   const before = await startRuntime(t, { env });

@@ -1,52 +1,56 @@
 import test from 'ava';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 import { flowPlugin, LOCAL, logsOf, makeWebhook, runEvent, startReceiver, verify } from './webhook-kit.ts';
 
 const PATH = '/api/v2/admin/webhooks';
 
-eachDatabase(test, 'a webhook is made, read, changed, tested, rotated and deleted', async (t, fresh) => {
-  const receiver = await startReceiver(t);
-  const gateway = await startRuntime(t, { env: { ...LOCAL, ...fresh.environment } });
-  t.is(await gateway.gateway.services.database.schemaDrift(), '');
-  const url = `${receiver.url}/hook`;
-  const made = await gateway.request(PATH, { method: 'POST', body: { url, description: 'a\u0000\ud800' } });
-  t.is(made.status, 201);
-  const { webhook, secret } = made.body;
-  t.like(webhook, { url, events: ['*'], active: true, description: 'a\u0000\ud800' });
-  t.regex(webhook.created_at, /^\d{4}-.*\.\d{3}Z$/);
-  t.regex(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  const at = `${PATH}/${webhook.id}`;
-  t.deepEqual((await gateway.request(at)).body, { webhook });
-  const second = await makeWebhook(gateway, { url, events: ['workflow.*', 'workflow.*', 'agent.created'] });
-  const list = (await gateway.request(`${PATH}?limit=1`)).body;
-  t.like(list, { total: 2, limit: 1, offset: 0 });
-  t.deepEqual([list.webhooks[0].id, list.webhooks[0].events], [second.id, ['workflow.*', 'agent.created']]);
+eachGatewayDatabase(
+  test,
+  'a webhook is made, read, changed, tested, rotated and deleted',
+  async (t, fresh) => {
+    const receiver = await startReceiver(t);
+    const gateway = await startRuntime(t, { env: { ...LOCAL, ...fresh.environment } });
+    t.is(await gateway.gateway.services.database.schemaDrift(), '');
+    const url = `${receiver.url}/hook`;
+    const made = await gateway.request(PATH, { method: 'POST', body: { url, description: 'a\u0000\ud800' } });
+    t.is(made.status, 201);
+    const { webhook, secret } = made.body;
+    t.like(webhook, { url, events: ['*'], active: true, description: 'a\u0000\ud800' });
+    t.regex(webhook.created_at, /^\d{4}-.*\.\d{3}Z$/);
+    t.regex(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    const at = `${PATH}/${webhook.id}`;
+    t.deepEqual((await gateway.request(at)).body, { webhook });
+    const second = await makeWebhook(gateway, { url, events: ['workflow.*', 'workflow.*', 'agent.created'] });
+    const list = (await gateway.request(`${PATH}?limit=1`)).body;
+    t.like(list, { total: 2, limit: 1, offset: 0 });
+    t.deepEqual([list.webhooks[0].id, list.webhooks[0].events], [second.id, ['workflow.*', 'agent.created']]);
 
-  const changed = await gateway.request(at, {
-    method: 'PUT',
-    body: { active: false, events: ['agent.run.*'] },
-  });
-  t.deepEqual(changed.body, { webhook: { ...webhook, active: false, events: ['agent.run.*'] } });
-  const tested = await gateway.request(`${at}/test`, { method: 'POST' });
-  t.is(tested.status, 200);
-  t.like(tested.body, { success: true, log: { event_type: 'webhook.test', status_code: 204, attempt: 1 } });
-  const [first] = receiver.received;
-  t.like(verify(secret, first!), { type: 'webhook.test', data: { webhook_id: webhook.id } });
-  t.is(first!.headers['webhook-id'], tested.body.log.event_id);
-  t.deepEqual(await logsOf(gateway, webhook.id), [tested.body.log]);
+    const changed = await gateway.request(at, {
+      method: 'PUT',
+      body: { active: false, events: ['agent.run.*'] },
+    });
+    t.deepEqual(changed.body, { webhook: { ...webhook, active: false, events: ['agent.run.*'] } });
+    const tested = await gateway.request(`${at}/test`, { method: 'POST' });
+    t.is(tested.status, 200);
+    t.like(tested.body, { success: true, log: { event_type: 'webhook.test', status_code: 204, attempt: 1 } });
+    const [first] = receiver.received;
+    t.like(verify(secret, first!), { type: 'webhook.test', data: { webhook_id: webhook.id } });
+    t.is(first!.headers['webhook-id'], tested.body.log.event_id);
+    t.deepEqual(await logsOf(gateway, webhook.id), [tested.body.log]);
 
-  const rotated = (await gateway.request(`${at}/rotate-secret`, { method: 'POST' })).body;
-  t.not(rotated.secret, secret);
-  await gateway.request(`${at}/test`, { method: 'POST' });
-  for (const either of [secret, rotated.secret]) t.notThrows(() => verify(either, receiver.received[1]!));
+    const rotated = (await gateway.request(`${at}/rotate-secret`, { method: 'POST' })).body;
+    t.not(rotated.secret, secret);
+    await gateway.request(`${at}/test`, { method: 'POST' });
+    for (const either of [secret, rotated.secret]) t.notThrows(() => verify(either, receiver.received[1]!));
 
-  t.is((await gateway.request(at, { method: 'DELETE' })).status, 204);
-  for (const method of ['GET', 'DELETE']) t.is((await gateway.request(at, { method })).status, 404);
-  t.is((await gateway.request(`${at}/logs`)).status, 404);
-});
+    t.is((await gateway.request(at, { method: 'DELETE' })).status, 204);
+    for (const method of ['GET', 'DELETE']) t.is((await gateway.request(at, { method })).status, 404);
+    t.is((await gateway.request(`${at}/logs`)).status, 404);
+  },
+);
 
 test('bad input is refused with the names of its fields', async (t) => {
   const gateway = await startRuntime(t);

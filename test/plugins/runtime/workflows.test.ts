@@ -11,7 +11,7 @@ import {
 import test, { type ExecutionContext } from 'ava';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import type { TestGatewayOptions } from '../../../testing/start-test-gateway.ts';
-import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { failure, type ProviderScript, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { all, clientOf, startCoze, startProvider } from './coze-kit.ts';
@@ -116,36 +116,40 @@ test('a stream brings each node and the result, and can be read again', async (t
   t.is((await post('stream_run', { workflow_id: 'decide', execute_id })).status, 404);
 });
 
-eachDatabase(test, 'a run waits for people, and goes on with what they say', async (t, { environment }) => {
-  const { coze, post } = await start(t, [], { env: environment });
-  const events = await all(coze.workflows.runs.stream({ workflow_id: 'decide' }));
-  t.deepEqual(names(events), ['Interrupt', 'Interrupt']);
-  const interrupts = events.map(({ data }) => data as WorkflowEventInterrupt);
-  t.deepEqual(interrupts.map(({ node_title }) => node_title).sort(), ['First', 'Second']);
-  const idOf = (title: string) =>
-    interrupts.find(({ node_title }) => node_title === title)!.interrupt_data.event_id;
-  const resume = (title: string, resume_data: string) =>
-    all(
-      coze.workflows.runs.resume({
-        ...{ workflow_id: 'decide', event_id: idOf(title), resume_data, interrupt_type: 2 },
-      }),
-    );
-  await t.throwsAsync(resume('First', 'perhaps'), { instanceOf: BadRequestError });
-  const half = await resume('First', 'approved');
-  t.deepEqual(names(half), ['Message']);
-  const [execute_id] = idOf('First').split('/');
-  const open = await post('stream_run', { workflow_id: 'decide', execute_id });
-  t.deepEqual(names(eventsOf(open.body)), ['Interrupt', 'Message']);
-  const whole = await resume('Second', '{"output": {"note": "fine"}}');
-  t.deepEqual(names(whole), ['Message', 'Message', 'Done']);
-  t.deepEqual(JSON.parse((whole[1]!.data as WorkflowEventMessage).content), {
-    ...{ answer: 'approved', note: 'fine' },
-  });
-  const again = await post('stream_resume', {
-    ...{ workflow_id: 'decide', event_id: idOf('Second'), resume_data: 'other' },
-  });
-  t.is(again.status, 409);
-});
+eachGatewayDatabase(
+  test,
+  'a run waits for people, and goes on with what they say',
+  async (t, { environment }) => {
+    const { coze, post } = await start(t, [], { env: environment });
+    const events = await all(coze.workflows.runs.stream({ workflow_id: 'decide' }));
+    t.deepEqual(names(events), ['Interrupt', 'Interrupt']);
+    const interrupts = events.map(({ data }) => data as WorkflowEventInterrupt);
+    t.deepEqual(interrupts.map(({ node_title }) => node_title).sort(), ['First', 'Second']);
+    const idOf = (title: string) =>
+      interrupts.find(({ node_title }) => node_title === title)!.interrupt_data.event_id;
+    const resume = (title: string, resume_data: string) =>
+      all(
+        coze.workflows.runs.resume({
+          ...{ workflow_id: 'decide', event_id: idOf(title), resume_data, interrupt_type: 2 },
+        }),
+      );
+    await t.throwsAsync(resume('First', 'perhaps'), { instanceOf: BadRequestError });
+    const half = await resume('First', 'approved');
+    t.deepEqual(names(half), ['Message']);
+    const [execute_id] = idOf('First').split('/');
+    const open = await post('stream_run', { workflow_id: 'decide', execute_id });
+    t.deepEqual(names(eventsOf(open.body)), ['Interrupt', 'Message']);
+    const whole = await resume('Second', '{"output": {"note": "fine"}}');
+    t.deepEqual(names(whole), ['Message', 'Message', 'Done']);
+    t.deepEqual(JSON.parse((whole[1]!.data as WorkflowEventMessage).content), {
+      ...{ answer: 'approved', note: 'fine' },
+    });
+    const again = await post('stream_resume', {
+      ...{ workflow_id: 'decide', event_id: idOf('Second'), resume_data: 'other' },
+    });
+    t.is(again.status, 409);
+  },
+);
 
 /** The ids of events as a client reads them; undefined where an event has none. */
 const idsOf = (body: string) =>
@@ -154,28 +158,36 @@ const idsOf = (body: string) =>
     .filter((block) => block.includes('event: '))
     .map((block) => /^id: (\d+)$/m.exec(block)?.[1]);
 
-eachDatabase(test, 'a repeated resume brings the stream of its task again', async (t, { environment }) => {
-  const { post, gateway } = await start(t, [], { env: environment });
-  const first = await post('stream_run', { workflow_id: 'decide' });
-  const ids = eventsOf(first.body).map(({ data }) => data.interrupt_data.event_id as string);
-  const resume = (index: number, headers = {}) =>
-    post('stream_resume', { workflow_id: 'decide', event_id: ids[index], resume_data: 'approved' }, headers);
-  const half = await resume(0);
-  t.deepEqual(names(eventsOf(half.body)), ['Message']);
-  // The other task still waits: nothing follows.
-  t.is((await resume(0)).body, half.body);
-  const whole = await resume(1);
-  t.deepEqual(names(eventsOf(whole.body)), ['Message', 'Message', 'Done']);
-  t.is((await resume(1)).body, whole.body);
-  t.is((await resume(0)).body, half.body + whole.body);
-  const rest = await resume(1, { 'last-event-id': idsOf(whole.body)[0] });
-  t.deepEqual(names(eventsOf(rest.body)), ['Message', 'Done']);
-  const old = await gateway.request('/api/v1/workflows/stream_resume', {
-    method: 'POST',
-    body: { workflow_id: 'decide', event_id: ids[1], resume_data: 'approved' },
-  });
-  t.deepEqual([old.status, old.body], [200, whole.body]);
-});
+eachGatewayDatabase(
+  test,
+  'a repeated resume brings the stream of its task again',
+  async (t, { environment }) => {
+    const { post, gateway } = await start(t, [], { env: environment });
+    const first = await post('stream_run', { workflow_id: 'decide' });
+    const ids = eventsOf(first.body).map(({ data }) => data.interrupt_data.event_id as string);
+    const resume = (index: number, headers = {}) =>
+      post(
+        'stream_resume',
+        { workflow_id: 'decide', event_id: ids[index], resume_data: 'approved' },
+        headers,
+      );
+    const half = await resume(0);
+    t.deepEqual(names(eventsOf(half.body)), ['Message']);
+    // The other task still waits: nothing follows.
+    t.is((await resume(0)).body, half.body);
+    const whole = await resume(1);
+    t.deepEqual(names(eventsOf(whole.body)), ['Message', 'Message', 'Done']);
+    t.is((await resume(1)).body, whole.body);
+    t.is((await resume(0)).body, half.body + whole.body);
+    const rest = await resume(1, { 'last-event-id': idsOf(whole.body)[0] });
+    t.deepEqual(names(eventsOf(rest.body)), ['Message', 'Done']);
+    const old = await gateway.request('/api/v1/workflows/stream_resume', {
+      method: 'POST',
+      body: { workflow_id: 'decide', event_id: ids[1], resume_data: 'approved' },
+    });
+    t.deepEqual([old.status, old.body], [200, whole.body]);
+  },
+);
 
 test('a stream that is read again after its last event ends where the run waits or is paused', async (t) => {
   const { post, gateway } = await start(t, [failure(400)]);
@@ -278,7 +290,7 @@ test('without the workflow plugin there is none', async (t) => {
 });
 
 test('a run is followed and resumed on another replica', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const one = await start(t, [], { env: fresh.environment });
   const two = await start(t, [], { env: fresh.environment });

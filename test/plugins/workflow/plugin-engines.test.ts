@@ -6,7 +6,7 @@ import {
   type WorkflowEngine,
   WorkflowEnginesRef,
 } from '../../../plugins/workflow/contract.ts';
-import { eachDatabase, type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, type FreshDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { hold, shout, startWorkflows, typesPlugin } from './plugin-kit.ts';
@@ -61,7 +61,7 @@ async function startEngines(t: ExecutionContext, fresh: FreshDatabase, env: Reco
   return { ...gateway, gateway: gateway.gateway, engines, run, heard, acme, memory: () => memory! };
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'engines over one database and over others know nothing of each other',
   async (t, fresh) => {
@@ -94,7 +94,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'an engine hands its runs over when its plugin stops, and goes on when it is back',
   async (t, fresh) => {
@@ -120,7 +120,7 @@ eachDatabase(
 );
 
 test('a step that ends within the drain time ends where it began', async (t) => {
-  const fresh = await freshDatabase(t, 'sqlite');
+  const fresh = await gatewayDatabase(t, 'sqlite');
   const { run, acme, turn, get } = await startEngines(t, fresh!, { SVC_DRAIN_TIMEOUT: '20s' });
   const { id } = await run('tasks', chain(hold), 0);
   await until(() => acme.held.has(id), 10_000);
@@ -135,7 +135,7 @@ test('a step that ends within the drain time ends where it began', async (t) => 
 });
 
 test('a set-up anew of the workflow plugin takes the engines of others along', async (t) => {
-  const fresh = await freshDatabase(t, 'sqlite');
+  const fresh = await gatewayDatabase(t, 'sqlite');
   const { run, acme, turn, engines, get } = await startEngines(t, fresh!);
   const { id } = await run('tasks', chain(hold), 0);
   await until(() => acme.held.has(id), 10_000);

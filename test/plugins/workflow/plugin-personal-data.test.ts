@@ -1,10 +1,10 @@
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 import { ask, DEFINITIONS, RUNS, startWorkflows, TASKS } from './plugin-kit.ts';
 import { chain } from './routes/runs-gateway.ts';
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'the plugin contributes what it keeps about people, for export and deletion',
   async (t, fresh) => {

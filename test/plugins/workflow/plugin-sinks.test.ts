@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type DeliveredEvent, EventSinksPoint } from '../../../plugins/workflow/contract.ts';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { ask, shout, startWorkflows, typesPlugin } from './plugin-kit.ts';
@@ -62,7 +62,7 @@ test('a sink gets every event of a run once and in order, whatever becomes of an
   t.deepEqual(good.seqs(run.id), counted(total), 'what was taken does not come again');
 });
 
-eachDatabase(test, 'a sink gets after a restart what it has missed', async (t, fresh) => {
+eachGatewayDatabase(test, 'a sink gets after a restart what it has missed', async (t, fresh) => {
   const env = { ...fresh.environment };
   const away = sinkPlugin('receiver', () => true);
   const before = await startWorkflows(t, { env, plugins: [away.plugin] });

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
 const UNKNOWN = '0197a000-0000-7000-8000-00000000ffff';
 
-eachDatabase(test, 'a key works from its creation to its revocation', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a key works from its creation to its revocation', async (t, { environment }) => {
   const gateway = await startPlatform(t, { env: environment });
   const { request } = gateway;
   const tenant = await gateway.tenant();
@@ -32,7 +32,7 @@ eachDatabase(test, 'a key works from its creation to its revocation', async (t, 
   t.false(gateway.logs().some((line) => line.includes(key)));
 });
 
-eachDatabase(test, 'a key expires on time', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a key expires on time', async (t, { environment }) => {
   const clock = manualClock();
   const gateway = await startPlatform(t, { clock, env: environment });
   const expires_at = new Date(clock.now() + 60_000).toISOString();
@@ -44,7 +44,7 @@ eachDatabase(test, 'a key expires on time', async (t, { environment }) => {
   t.is((await gateway.request('/v1/me', { token: key })).status, 401);
 });
 
-eachDatabase(test, "one tenant's keys are out of another's reach", async (t, { environment }) => {
+eachGatewayDatabase(test, "one tenant's keys are out of another's reach", async (t, { environment }) => {
   const gateway = await startPlatform(t, { env: environment });
   const [own, foreign] = [await gateway.tenant('Own'), await gateway.tenant('Foreign')];
   const theirs = await gateway.key({ tenant_id: foreign });
@@ -158,7 +158,7 @@ test('all that is wrong with a body is told together', async (t) => {
   }
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'q finds keys by a part of name, prefix or id, within reach',
   async (t, { environment }) => {

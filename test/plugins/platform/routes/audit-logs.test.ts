@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT, type PlatformGateway, startPlatform } from '../platform-gateway.ts';
 
@@ -24,35 +24,39 @@ async function recorded(gateway: PlatformGateway, requestId: string) {
   return find();
 }
 
-eachDatabase(test, 'a record tells who did what, and never the content', async (t, { environment }) => {
-  const gateway = await startPlatform(t, { env: environment });
-  const tenant = await gateway.tenant();
-  const { id, key } = await gateway.key({ tenant_id: tenant, roles: ['admin'] });
-  await gateway.request('/v1/api-keys?verbose=1', {
-    method: 'POST',
-    token: key,
-    body: { name: 'confidential', scopes: ['fly'] },
-    headers: { 'x-request-id': 'request-7', 'user-agent': 'test-agent' },
-  });
-  const record = await recorded(gateway, 'request-7');
-  t.like(record, {
-    tenant_id: tenant,
-    user_id: id,
-    action: 'POST /v1/api-keys',
-    status_code: 400,
-    error_code: 'request.invalid',
-    auth_method: 'api_key',
-    source_ip: '127.0.0.1',
-    user_agent: 'test-agent',
-    session_id: null,
-  });
-  t.regex(record.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  t.true(Number.isInteger(record.latency_ms));
-  const text = JSON.stringify(record);
-  t.true(text.includes('scopes'));
-  t.false(text.includes('confidential'));
-  t.false(text.includes(key));
-});
+eachGatewayDatabase(
+  test,
+  'a record tells who did what, and never the content',
+  async (t, { environment }) => {
+    const gateway = await startPlatform(t, { env: environment });
+    const tenant = await gateway.tenant();
+    const { id, key } = await gateway.key({ tenant_id: tenant, roles: ['admin'] });
+    await gateway.request('/v1/api-keys?verbose=1', {
+      method: 'POST',
+      token: key,
+      body: { name: 'confidential', scopes: ['fly'] },
+      headers: { 'x-request-id': 'request-7', 'user-agent': 'test-agent' },
+    });
+    const record = await recorded(gateway, 'request-7');
+    t.like(record, {
+      tenant_id: tenant,
+      user_id: id,
+      action: 'POST /v1/api-keys',
+      status_code: 400,
+      error_code: 'request.invalid',
+      auth_method: 'api_key',
+      source_ip: '127.0.0.1',
+      user_agent: 'test-agent',
+      session_id: null,
+    });
+    t.regex(record.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    t.true(Number.isInteger(record.latency_ms));
+    const text = JSON.stringify(record);
+    t.true(text.includes('scopes'));
+    t.false(text.includes('confidential'));
+    t.false(text.includes(key));
+  },
+);
 
 test('records are found by exact action and by period', async (t) => {
   const gateway = await startPlatform(t);
@@ -188,7 +192,7 @@ test('roles and scopes decide who may look', async (t) => {
   t.is((await gateway.request(ALL, { token: null })).status, 401);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'q finds records by a part of action, user, request, session or error',
   async (t, { environment }) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { startPlatform } from '../platform-gateway.ts';
 
 const BOOTSTRAP = '/admin/v1/bootstrap';
@@ -72,7 +72,7 @@ test('a bad name and a bad expiry are told', async (t) => {
   t.is(past.body.errors[0].message, 'must be in the future');
 });
 
-eachDatabase(test, 'of simultaneous calls exactly one wins', async (t, { environment }) => {
+eachGatewayDatabase(test, 'of simultaneous calls exactly one wins', async (t, { environment }) => {
   const { request } = await startPlatform(t, {
     env: { ...environment, SVC_BOOTSTRAP_RATE_LIMIT_RPM: '100' },
   });

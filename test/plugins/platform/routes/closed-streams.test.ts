@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { AGENT, COMPLETIONS, says, startChat, USER } from './chat-kit.ts';
 
@@ -27,24 +27,28 @@ function readToDone(url: string, token: string, sessionId: string): Promise<void
   return promise;
 }
 
-eachDatabase(test, 'a client that closes after [DONE] has read all of the answer', async (t, fresh) => {
-  const { gateway } = await startChat(
-    t,
-    Array.from({ length: 8 }, () => says()),
-    { env: fresh.environment },
-  );
-  for (const path of [COMPLETIONS, AGENT])
-    for (let turn = 0; turn < 4; turn += 1)
-      await readToDone(gateway.url + path, gateway.token, `s${path.length}`);
-  const statuses = async () => {
-    const { body } = await gateway.request('/v1/audit-logs?limit=100');
-    return body.audit_logs
-      .filter(({ action }: { action: string }) => action.startsWith('POST'))
-      .map((one: { status_code: number }) => one.status_code);
-  };
-  await until(async () => (await statuses()).length === 8);
-  t.deepEqual(
-    await statuses(),
-    Array.from({ length: 8 }, () => 200),
-  );
-});
+eachGatewayDatabase(
+  test,
+  'a client that closes after [DONE] has read all of the answer',
+  async (t, fresh) => {
+    const { gateway } = await startChat(
+      t,
+      Array.from({ length: 8 }, () => says()),
+      { env: fresh.environment },
+    );
+    for (const path of [COMPLETIONS, AGENT])
+      for (let turn = 0; turn < 4; turn += 1)
+        await readToDone(gateway.url + path, gateway.token, `s${path.length}`);
+    const statuses = async () => {
+      const { body } = await gateway.request('/v1/audit-logs?limit=100');
+      return body.audit_logs
+        .filter(({ action }: { action: string }) => action.startsWith('POST'))
+        .map((one: { status_code: number }) => one.status_code);
+    };
+    await until(async () => (await statuses()).length === 8);
+    t.deepEqual(
+      await statuses(),
+      Array.from({ length: 8 }, () => 200),
+    );
+  },
+);

@@ -5,9 +5,8 @@ import { skillRoutes, soulRoutes } from '../../../../plugins/platform/routes/ski
 import { EmbeddingsPoint } from '../../../../plugins/records/contract.ts';
 import { openTenantContext } from '../../../../plugins/records/services/open-tenant-context.ts';
 import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
-import { MemoryEntity, ProfileEntity } from '../../../../plugins/records/store/memories.ts';
-import { memoriesMigration, skillsMigration } from '../../../../plugins/records/store/migrations.ts';
-import { SkillProvisioningEntity } from '../../../../plugins/records/store/skill-provisionings.ts';
+import { entities } from '../../../../plugins/records/store/entities.ts';
+import { migrations } from '../../../../plugins/records/store/migrations.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
@@ -18,11 +17,11 @@ export async function startContextGateway(
 ) {
   let context: ReturnType<typeof openTenantContext> | undefined;
   const plugin = definePlugin({
-    name: 'context-test',
+    name: 'records',
     summary: 'Memories and skills without the rest',
     kernel: '^1.0.0',
-    entities: [MemoryEntity, ProfileEntity, SkillProvisioningEntity],
-    migrations: [memoriesMigration, skillsMigration],
+    entities,
+    migrations,
     points: [EmbeddingsPoint],
     async setup(scope) {
       const catalog = await readCatalog(BUILTIN_FOLDER);

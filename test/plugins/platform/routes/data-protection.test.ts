@@ -5,7 +5,7 @@ import { column, type Migration } from '../../../../foundation/data/database.ts'
 import type { PersonalData } from '../../../../foundation/protection/personal-data.ts';
 import { PersonalDataPoint } from '../../../../kernel/api/points.ts';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { settled, until } from '../../../support/until.ts';
@@ -31,7 +31,7 @@ type AuditRecord = Record<string, unknown> & { readonly detail: Record<string, u
 const filledOf = (document: Record<string, unknown>) =>
   sectionsOf(document).filter((name) => (document[name] as unknown[]).length > 0);
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'an export holds all that is kept of its tenant, and nothing of another',
   async (t, fresh) => {
@@ -59,7 +59,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(test, 'one user is exported and erased, and others stay', async (t, fresh) => {
+eachGatewayDatabase(test, 'one user is exported and erased, and others stay', async (t, fresh) => {
   const gateway = await startProtected(t, { env: fresh.environment });
   const tenant = await gateway.makeTenant('one');
   await fill(gateway, tenant, 'ada lovelace', 'violet');
@@ -100,45 +100,49 @@ function withoutTime({ exported_at: _, ...document }: Record<string, unknown>) {
   return document;
 }
 
-eachDatabase(test, 'all of a tenant is erased, its objects too, and nothing of another', async (t, fresh) => {
-  const gateway = await startProtected(t, { env: fresh.environment });
-  const [one, two] = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
-  await fill(gateway, one, 'ada', 'violet');
-  await fill(gateway, two, 'ada', 'marigold');
-  const key = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId: one.id, name: 'second', roles: ['user'], scopes: [], expiresAt: null },
-    createdBy: 'ada@example.com',
-  });
-  const foreign = await exported(gateway, two.token);
-  const { status, body } = await gateway.request(DATA, { method: 'DELETE', token: one.token });
-  t.is(status, 200, JSON.stringify(body));
-  for (const kind of [...OF_USERS, ...OF_TENANT.filter((name) => !['skills', 'souls'].includes(name))])
-    t.true(body.deleted[kind] > 0, kind);
+eachGatewayDatabase(
+  test,
+  'all of a tenant is erased, its objects too, and nothing of another',
+  async (t, fresh) => {
+    const gateway = await startProtected(t, { env: fresh.environment });
+    const [one, two] = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
+    await fill(gateway, one, 'ada', 'violet');
+    await fill(gateway, two, 'ada', 'marigold');
+    const key = await gateway.gateway.services.apiKeys.create({
+      ...{ tenantId: one.id, name: 'second', roles: ['user'], scopes: [], expiresAt: null },
+      createdBy: 'ada@example.com',
+    });
+    const foreign = await exported(gateway, two.token);
+    const { status, body } = await gateway.request(DATA, { method: 'DELETE', token: one.token });
+    t.is(status, 200, JSON.stringify(body));
+    for (const kind of [...OF_USERS, ...OF_TENANT.filter((name) => !['skills', 'souls'].includes(name))])
+      t.true(body.deleted[kind] > 0, kind);
 
-  const namesOf = (logs: readonly AuditRecord[]) =>
-    new Set(logs.flatMap(({ user_id, detail }) => [user_id, detail.svc_user_id ?? '']));
-  // Objects, and what audit records say, follow in jobs.
-  await until(async () => {
-    const { skills, souls, audit_logs } = await exported(gateway, one.token);
-    return !JSON.stringify([skills, souls]).includes('violet') && !namesOf(audit_logs).has('ada');
-  });
-  const document = await exported(gateway, one.token);
-  // The built-in skills come back.
-  const left = filledOf(document).filter((section) => !['skills', 'souls'].includes(section));
-  t.deepEqual(left.sort(), [...KEPT].sort());
-  const { audit_logs: logs, ...rest } = document;
-  t.false(JSON.stringify(rest).includes('violet'));
-  t.false(namesOf(logs).has('ada'));
-  const made = document.api_keys.find(({ id }: { id: string }) => id === key.record.id);
-  t.regex(made.created_by, /^erased-/);
-  t.is((await gateway.request('/v1/me', { token: key.key })).status, 200, 'keys stay');
-  await until(async () => !(await objectKeys(gateway, one.id)).some((name) => /^files|violet/.test(name)));
+    const namesOf = (logs: readonly AuditRecord[]) =>
+      new Set(logs.flatMap(({ user_id, detail }) => [user_id, detail.svc_user_id ?? '']));
+    // Objects, and what audit records say, follow in jobs.
+    await until(async () => {
+      const { skills, souls, audit_logs } = await exported(gateway, one.token);
+      return !JSON.stringify([skills, souls]).includes('violet') && !namesOf(audit_logs).has('ada');
+    });
+    const document = await exported(gateway, one.token);
+    // The built-in skills come back.
+    const left = filledOf(document).filter((section) => !['skills', 'souls'].includes(section));
+    t.deepEqual(left.sort(), [...KEPT].sort());
+    const { audit_logs: logs, ...rest } = document;
+    t.false(JSON.stringify(rest).includes('violet'));
+    t.false(namesOf(logs).has('ada'));
+    const made = document.api_keys.find(({ id }: { id: string }) => id === key.record.id);
+    t.regex(made.created_by, /^erased-/);
+    t.is((await gateway.request('/v1/me', { token: key.key })).status, 200, 'keys stay');
+    await until(async () => !(await objectKeys(gateway, one.id)).some((name) => /^files|violet/.test(name)));
 
-  const after = await exported(gateway, two.token);
-  for (const section of [...OF_USERS, ...OF_TENANT]) t.deepEqual(after[section], foreign[section], section);
-});
+    const after = await exported(gateway, two.token);
+    for (const section of [...OF_USERS, ...OF_TENANT]) t.deepEqual(after[section], foreign[section], section);
+  },
+);
 
-eachDatabase(test, 'audit records stay, under a pseudonym', async (t, fresh) => {
+eachGatewayDatabase(test, 'audit records stay, under a pseudonym', async (t, fresh) => {
   const gateway = await startProtected(t, { env: fresh.environment });
   const tenant = await gateway.makeTenant('one');
   const { apiKeys } = gateway.gateway.services;
@@ -164,41 +168,45 @@ eachDatabase(test, 'audit records stay, under a pseudonym', async (t, fresh) => 
   await until(async () => !JSON.stringify(await logs()).includes(record.id));
 });
 
-eachDatabase(test, 'an erasure ends the chats of its user, and stores nothing of them', async (t, fresh) => {
-  const provider = await startFakeProvider(plain(), async ({ signal }) => {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
-  });
-  t.teardown(() => provider[Symbol.asyncDispose]());
-  const gateway = await startProtected(t, { env: { ...fresh.environment, ...providerEnv(provider) } });
-  const tenant = await gateway.makeTenant('one');
-  const chat = (user: string, session: string, path = '/v1/chat/completions') =>
-    gateway.request(path, {
-      method: 'POST',
-      token: tenant.token,
-      headers: { 'x-svc-user-id': user, 'x-svc-session-id': session },
-      body: { model: 'default', messages: [{ role: 'user', content: 'Hi' }] },
+eachGatewayDatabase(
+  test,
+  'an erasure ends the chats of its user, and stores nothing of them',
+  async (t, fresh) => {
+    const provider = await startFakeProvider(plain(), async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
     });
-  t.is((await chat('ada', 'old')).status, 200);
-  const running = [chat('ada', 'old'), chat('ada', 'new'), chat('ada', 'newer', '/v1/agent/chat')];
-  const others = chat('bob', 'his');
-  await until(() => provider.requests.length === 5);
-  const { status, body } = await gateway.request(`${DATA}?user_id=ada`, {
-    method: 'DELETE',
-    token: tenant.token,
-  });
-  t.is(status, 200, JSON.stringify(body));
-  for (const answer of await Promise.all(running)) {
-    t.is(answer.status, 409);
-    t.is(answer.body.error.code, 'chat.aborted');
-  }
-  t.deepEqual(filledOf(await exported(gateway, tenant.token, 'ada')), []);
-  const aborted = { method: 'POST', token: tenant.token, body: { session_id: 'his' } };
-  t.is((await gateway.request('/v1/chat/abort', aborted)).status, 200, 'his chat went on');
-  t.is((await others).status, 409);
-});
+    t.teardown(() => provider[Symbol.asyncDispose]());
+    const gateway = await startProtected(t, { env: { ...fresh.environment, ...providerEnv(provider) } });
+    const tenant = await gateway.makeTenant('one');
+    const chat = (user: string, session: string, path = '/v1/chat/completions') =>
+      gateway.request(path, {
+        method: 'POST',
+        token: tenant.token,
+        headers: { 'x-svc-user-id': user, 'x-svc-session-id': session },
+        body: { model: 'default', messages: [{ role: 'user', content: 'Hi' }] },
+      });
+    t.is((await chat('ada', 'old')).status, 200);
+    const running = [chat('ada', 'old'), chat('ada', 'new'), chat('ada', 'newer', '/v1/agent/chat')];
+    const others = chat('bob', 'his');
+    await until(() => provider.requests.length === 5);
+    const { status, body } = await gateway.request(`${DATA}?user_id=ada`, {
+      method: 'DELETE',
+      token: tenant.token,
+    });
+    t.is(status, 200, JSON.stringify(body));
+    for (const answer of await Promise.all(running)) {
+      t.is(answer.status, 409);
+      t.is(answer.body.error.code, 'chat.aborted');
+    }
+    t.deepEqual(filledOf(await exported(gateway, tenant.token, 'ada')), []);
+    const aborted = { method: 'POST', token: tenant.token, body: { session_id: 'his' } };
+    t.is((await gateway.request('/v1/chat/abort', aborted)).status, 200, 'his chat went on');
+    t.is((await others).status, 409);
+  },
+);
 
 test('an erasure ends the chats of its user in other replicas', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const provider = await startFakeProvider(async ({ signal }) => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -346,7 +354,7 @@ const diaries: Migration = {
   ],
 };
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'what a plugin keeps that answers for nothing is no silent gap in an export or an erasure',
   async (t, fresh) => {

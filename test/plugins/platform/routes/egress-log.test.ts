@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 import { type EgressGateway, startEgressGateway } from './egress-gateway.ts';
@@ -23,35 +23,39 @@ async function deny({ egress, request }: EgressGateway, tenant: string, url: str
   }, PATIENCE);
 }
 
-eachDatabase(test, 'a denied request is told with host, port and reason', async (t, { environment }) => {
-  const gateway = await startEgressGateway(t, { env: environment });
-  const { request } = gateway;
-  await deny(gateway, DEFAULT_TENANT, 'http://169.254.169.254/latest/meta-data?token=confidential', 'one');
-  await deny(gateway, DEFAULT_TENANT, 'https://localhost:8443/', 'two');
-  const { status, body } = await request(LOG);
-  t.is(status, 200);
-  t.like(body, { total: 2, limit: 50, offset: 0 });
-  const [{ id, created_at, ...newest }, oldest] = body.blocked_events;
-  t.deepEqual(newest, {
-    tenant_id: DEFAULT_TENANT,
-    host: 'localhost',
-    port: 8443,
-    reason: 'name',
-    user_id: 'user-1',
-    request_id: 'two',
-  });
-  t.like(oldest, { host: '169.254.169.254', port: 80, reason: 'metadata', request_id: 'one' });
-  t.regex(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  t.regex(id, /^[0-9a-f-]{36}$/);
-  t.false(JSON.stringify(body).includes('confidential'));
-  const audit = await request('/admin/v1/audit-logs?action=egress.denied');
-  t.deepEqual(audit.body.audit_logs[1], {
-    ...audit.body.audit_logs[1],
-    id: oldest.id,
-    status_code: 403,
-    error_code: 'egress.denied',
-  });
-});
+eachGatewayDatabase(
+  test,
+  'a denied request is told with host, port and reason',
+  async (t, { environment }) => {
+    const gateway = await startEgressGateway(t, { env: environment });
+    const { request } = gateway;
+    await deny(gateway, DEFAULT_TENANT, 'http://169.254.169.254/latest/meta-data?token=confidential', 'one');
+    await deny(gateway, DEFAULT_TENANT, 'https://localhost:8443/', 'two');
+    const { status, body } = await request(LOG);
+    t.is(status, 200);
+    t.like(body, { total: 2, limit: 50, offset: 0 });
+    const [{ id, created_at, ...newest }, oldest] = body.blocked_events;
+    t.deepEqual(newest, {
+      tenant_id: DEFAULT_TENANT,
+      host: 'localhost',
+      port: 8443,
+      reason: 'name',
+      user_id: 'user-1',
+      request_id: 'two',
+    });
+    t.like(oldest, { host: '169.254.169.254', port: 80, reason: 'metadata', request_id: 'one' });
+    t.regex(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    t.regex(id, /^[0-9a-f-]{36}$/);
+    t.false(JSON.stringify(body).includes('confidential'));
+    const audit = await request('/admin/v1/audit-logs?action=egress.denied');
+    t.deepEqual(audit.body.audit_logs[1], {
+      ...audit.body.audit_logs[1],
+      id: oldest.id,
+      status_code: 403,
+      error_code: 'egress.denied',
+    });
+  },
+);
 
 test('it is narrowed by period and tenant, paged, and everything else of the audit log is left out', async (t) => {
   const gateway = await startEgressGateway(t);

@@ -1,12 +1,12 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 import { startEgressGateway } from './egress-gateway.ts';
 
 const RULES = '/admin/v1/egress/rules';
 const NOBODY = '01900000-0000-7000-8000-000000000000';
 
-eachDatabase(test, 'a rule is made, listed, and deleted', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a rule is made, listed, and deleted', async (t, { environment }) => {
   const { request, egress } = await startEgressGateway(t, { env: environment });
   const body = { host_pattern: '*.Example.com:8443', path_prefix: '/v1', action: 'deny', priority: 10 };
   const made = await request(RULES, { method: 'POST', body });

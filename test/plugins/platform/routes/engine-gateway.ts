@@ -1,8 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { type SandboxPolicies, SandboxPolicyChanged } from '../../../../plugins/agent-engine/contract.ts';
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
-import { sandboxPolicies } from '../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
-import { SandboxPolicyRow } from '../../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
+import * as engineTables from '../../../../plugins/agent-engine/store/entities.ts';
 import { executionReceiptRoutes } from '../../../../plugins/platform/routes/execution-receipts.ts';
 import { pricingRuleRoutes } from '../../../../plugins/platform/routes/pricing-rules.ts';
 import { sandboxPolicyRoutes } from '../../../../plugins/platform/routes/sandbox-policy.ts';
@@ -14,18 +13,8 @@ import { createMetering } from '../../../../plugins/records/services/metering/me
 import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
-import { usageDayEntities } from '../../../../plugins/records/store/entities.ts';
-import {
-  receiptIndexes,
-  receiptSpans,
-  receipts as receiptsMigration,
-  usage,
-  usageDays,
-  usageSpans,
-} from '../../../../plugins/records/store/migrations.ts';
-import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
-import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
-import { UsageRecordRow } from '../../../../plugins/records/store/usage.ts';
+import { entities } from '../../../../plugins/records/store/entities.ts';
+import { migrations } from '../../../../plugins/records/store/migrations.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
@@ -54,23 +43,10 @@ export async function startEngineGateway(
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ): Promise<EngineGateway> {
   let services: Pick<EngineGateway, 'receipts' | 'metering' | 'policies'> | undefined;
-  const plugin = testPlugin('engine-routes', {
-    entities: [
-      ExecutionReceipt,
-      UsageRecordRow,
-      ...usageDayEntities,
-      SandboxPolicyRow,
-      { entity: PricingRuleRow, tenancy: 'shared' },
-    ],
-    migrations: [
-      receiptsMigration,
-      usage,
-      sandboxPolicies,
-      receiptSpans,
-      usageSpans,
-      receiptIndexes,
-      usageDays,
-    ],
+  const { entities: ofEngine, migrations: engineMigrations } = engineTables;
+  const engine = testPlugin('agent-engine', { entities: ofEngine, migrations: engineMigrations });
+  const plugin = testPlugin('records', {
+    ...{ entities, migrations },
     setup(scope) {
       const { clock, database, events, ids, tenants } = scope.services;
       const receipts = createReceipts({ clock, ids });
@@ -92,7 +68,7 @@ export async function startEngineGateway(
       );
     },
   });
-  const gateway = await startTestGateway({ ...options, plugins: [plugin] });
+  const gateway = await startTestGateway({ ...options, plugins: [plugin, engine] });
   t.teardown(gateway.stop);
   if (services === undefined) throw new Error('the plugin was not set up');
   const { tenants, apiKeys } = gateway.gateway.services;

@@ -3,7 +3,7 @@ import test from 'ava';
 import { MemoryEntity } from '../../../../plugins/records/store/memories.ts';
 import { Session, SessionMessageEntity } from '../../../../plugins/records/store/sessions.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
-import { FAMILIES, freshDatabase } from '../../../support/databases.ts';
+import { FAMILIES, gatewayDatabase } from '../../../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../../../support/gateway-process.ts';
 import { open } from '../../../support/request.ts';
 import { isWhole } from '../../../support/sample.ts';
@@ -23,7 +23,7 @@ for (const family of FAMILIES) {
   test.serial(
     `${family}: an export of any size passes through a small heap, as one JSON document`,
     async (t) => {
-      const fresh = await freshDatabase(t, family);
+      const fresh = await gatewayDatabase(t, family);
       if (fresh === undefined) return;
       t.timeout(isWhole ? 3_600_000 : 300_000);
       const folder = fresh.environment.SVC_DATA_DIR ?? (await temporaryFolder(t));

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { startPlatform } from '../platform-gateway.ts';
 
 const HALVES = ['a\ud800', '\udc00b', 'a\0b'];
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'text that no database keeps is the caller’s mistake, and named',
   async (t, { environment }) => {

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { startContextGateway } from './context-gateway.ts';
 
 const as = (user: string) => ({ headers: { 'x-svc-user-id': user } });
 const put = (value: unknown, headers = {}) => ({ method: 'PUT', body: { value }, headers });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'memories are written, listed and deleted, for one user at a time',
   async (t, { environment }) => {

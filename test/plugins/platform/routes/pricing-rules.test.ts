@@ -1,39 +1,43 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { startEngineGateway } from './engine-gateway.ts';
 
 const PATH = '/admin/v1/pricing-rules';
 const BODY = { input_per_1k: 0.0025, output_per_1k: 0.01, cache_read_per_1k: 1e-7, cache_write_per_1k: null };
 
-eachDatabase(test, 'the prices of a model are set, listed, used, and removed', async (t, { environment }) => {
-  const gateway = await startEngineGateway(t, { env: environment });
-  const path = `${PATH}/openai%2Fgpt-4o`;
-  const put = await gateway.request(path, { method: 'PUT', body: { ...BODY, currency: 'USD' } });
-  t.is(put.status, 200);
-  const { updated_at, ...rule } = put.body;
-  t.deepEqual(rule, { model: 'openai/gpt-4o', ...BODY, currency: 'USD' });
-  t.regex(updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  t.deepEqual((await gateway.request(PATH)).body, {
-    ...{ pricing_rules: [put.body], total: 1 },
-    ...{ limit: 500, offset: 0 },
-  });
-  const use = {
-    ...{ model: 'default', provider: 'openai', providerModel: 'openai/gpt-4o', isEstimated: false },
-    ...{ inputTokens: 1000, outputTokens: 0, cacheReadTokens: 1000, cacheWriteTokens: 0 },
-  };
-  t.is((await gateway.metering.price([use]))[0]?.costUsd, '0.0000001');
+eachGatewayDatabase(
+  test,
+  'the prices of a model are set, listed, used, and removed',
+  async (t, { environment }) => {
+    const gateway = await startEngineGateway(t, { env: environment });
+    const path = `${PATH}/openai%2Fgpt-4o`;
+    const put = await gateway.request(path, { method: 'PUT', body: { ...BODY, currency: 'USD' } });
+    t.is(put.status, 200);
+    const { updated_at, ...rule } = put.body;
+    t.deepEqual(rule, { model: 'openai/gpt-4o', ...BODY, currency: 'USD' });
+    t.regex(updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    t.deepEqual((await gateway.request(PATH)).body, {
+      ...{ pricing_rules: [put.body], total: 1 },
+      ...{ limit: 500, offset: 0 },
+    });
+    const use = {
+      ...{ model: 'default', provider: 'openai', providerModel: 'openai/gpt-4o', isEstimated: false },
+      ...{ inputTokens: 1000, outputTokens: 0, cacheReadTokens: 1000, cacheWriteTokens: 0 },
+    };
+    t.is((await gateway.metering.price([use]))[0]?.costUsd, '0.0000001');
 
-  const back = await gateway.request(path, { method: 'PUT', body: { ...put.body, input_per_1k: 5 } });
-  t.is(back.status, 200, 'a rule that was read is sent back');
-  const bare = await gateway.request(path, { method: 'PUT', body: { input_per_1k: 0, output_per_1k: 0 } });
-  t.like(bare.body, { input_per_1k: 0, cache_read_per_1k: null, cache_write_per_1k: null });
-  t.is((await gateway.request(PATH)).body.total, 1);
+    const back = await gateway.request(path, { method: 'PUT', body: { ...put.body, input_per_1k: 5 } });
+    t.is(back.status, 200, 'a rule that was read is sent back');
+    const bare = await gateway.request(path, { method: 'PUT', body: { input_per_1k: 0, output_per_1k: 0 } });
+    t.like(bare.body, { input_per_1k: 0, cache_read_per_1k: null, cache_write_per_1k: null });
+    t.is((await gateway.request(PATH)).body.total, 1);
 
-  t.is((await gateway.request(path, { method: 'DELETE' })).status, 204);
-  const again = await gateway.request(path, { method: 'DELETE' });
-  t.deepEqual([again.status, again.body.code], [404, 'pricing.not-found']);
-  t.is((await gateway.request(`${PATH}?limit=9999`)).body.limit, 500);
-});
+    t.is((await gateway.request(path, { method: 'DELETE' })).status, 204);
+    const again = await gateway.request(path, { method: 'DELETE' });
+    t.deepEqual([again.status, again.body.code], [404, 'pricing.not-found']);
+    t.is((await gateway.request(`${PATH}?limit=9999`)).body.limit, 500);
+  },
+);
 
 test('names of models may hold anything that can be read', async (t) => {
   const gateway = await startEngineGateway(t);

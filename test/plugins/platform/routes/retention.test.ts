@@ -1,6 +1,6 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
@@ -27,7 +27,7 @@ const decided = (rules: readonly Rule[]) =>
     .filter(({ source }) => source !== 'default')
     .map(({ kind, keep, source, deletes_from }) => [kind, keep, source, deletes_from]);
 
-eachDatabase(test, 'a tenant decides how long its records are kept', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a tenant decides how long its records are kept', async (t, { environment }) => {
   const env = { ...environment, SVC_RETENTION: 'sessions=90d,usage_records=36h,comets=1d' };
   const gateway = await startPlatform(t, { env, clock: manualClock(NOW) });
   const { request } = gateway;
@@ -112,7 +112,7 @@ test('what is wrong with a rule is told by its field, and nobody reaches a forei
   t.deepEqual([deleted.status, deleted.body.code], [409, 'tenant.deleted']);
 });
 
-eachDatabase(test, 'what a rule would delete is shown before', async (t, { environment }) => {
+eachGatewayDatabase(test, 'what a rule would delete is shown before', async (t, { environment }) => {
   t.timeout(2 * PATIENCE_MS + 30_000);
   const clock = manualClock(NOW);
   const env = { ...environment, SVC_RETENTION_INTERVAL: '100ms', SVC_RETENTION_GRACE: '0s' };

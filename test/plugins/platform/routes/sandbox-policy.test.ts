@@ -1,7 +1,7 @@
 import test from 'ava';
 import { DEFAULT_SANDBOX_POLICY } from '../../../../plugins/agent-engine/contract.ts';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 import { startEngineGateway } from './engine-gateway.ts';
@@ -21,7 +21,7 @@ const DEFAULTS = {
   max_output_kb: 256,
 };
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a tenant has the default policy, its own, and the default again',
   async (t, { environment }) => {
@@ -153,7 +153,7 @@ test('scopes decide who may read and who may write', async (t) => {
 });
 
 test('another replica hears of a change, however long its own copy could be used', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   // Time stands still: nothing ages.
   const options = { env: fresh.environment, clock: manualClock() };

@@ -5,8 +5,9 @@ import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/ro
 import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../plugins/records/services/sessions/turns.ts';
-import { sessions as sessionTables } from '../../../../plugins/records/store/migrations.ts';
-import { Session, SessionMessageEntity } from '../../../../plugins/records/store/sessions.ts';
+import { entities } from '../../../../plugins/records/store/entities.ts';
+import { migrations } from '../../../../plugins/records/store/migrations.ts';
+import { SessionMessageEntity } from '../../../../plugins/records/store/sessions.ts';
 import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
@@ -35,9 +36,8 @@ export async function startSessionsGateway(
   options: { readonly env?: Readonly<Record<string, string>>; readonly hasMocks?: boolean } = {},
 ): Promise<SessionsGateway> {
   let services: Pick<SessionsGateway, 'turns' | 'sessions'> | undefined;
-  const plugin = testPlugin('session-routes', {
-    entities: [Session, SessionMessageEntity],
-    migrations: [sessionTables],
+  const plugin = testPlugin('records', {
+    ...{ entities, migrations },
     setup(scope) {
       const { database, leases, clock, ids, durableEvents } = scope.services;
       const metering = { write: () => writes.insert(SessionMessageEntity, []) };

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { MESSAGES, type SessionsGateway, startSessionsGateway } from './sessions-gateway.ts';
 
@@ -19,7 +19,7 @@ const ids = ({ body }: { body: { sessions: { id: string }[]; total: number } }) 
   ...body.sessions.map(({ id }) => id),
 ];
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'sessions are listed, read with their messages, and deleted',
   async (t, { environment }) => {
@@ -245,7 +245,7 @@ test('a mock session is made where mock sessions are enabled', async (t) => {
   t.is((await without.request('/v1/mock-sessions', { method: 'POST' })).status, 404);
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'q finds sessions by a part of id, user or model, of those the caller may see',
   async (t, { environment }) => {

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
 const UNKNOWN = '0197a000-0000-7000-8000-00000000ffff';
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   "a tenant's keys are made, listed, rotated and revoked by id",
   async (t, { environment }) => {
@@ -44,7 +44,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(test, 'of simultaneous rotations exactly one wins', async (t, { environment }) => {
+eachGatewayDatabase(test, 'of simultaneous rotations exactly one wins', async (t, { environment }) => {
   const gateway = await startPlatform(t, { env: environment });
   const { id } = await gateway.key();
   const path = `/admin/v1/tenants/${DEFAULT_TENANT}/api-keys/${id}/rotate`;

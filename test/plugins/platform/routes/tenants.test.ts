@@ -1,6 +1,6 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
 const UNKNOWN = '0197a000-0000-7000-8000-00000000ffff';
@@ -85,7 +85,7 @@ test('lists are newest first, in pages', async (t) => {
   }
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'from a delete until its restore no credential of the tenant is accepted',
   async (t, fresh) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { startPlatform } from '../platform-gateway.ts';
 import { AGENT, COMPLETIONS } from './chat-kit.ts';
 
@@ -15,7 +15,7 @@ interface Span {
   readonly created_at: string;
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'the calls of models and tools of a request are one time line',
   async (t, { environment }) => {

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext, type TestFn } from 'ava';
 import { createUsageRollup } from '../../../../plugins/records/services/metering/usage-rollup.ts';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { startEngineGateway } from './engine-gateway.ts';
 
 /** Half an hour off, and the first of all: a day here is two days there. */
@@ -55,70 +55,80 @@ function takeZone(t: ExecutionContext, zone: string): void {
 }
 
 for (const zone of ZONES) {
-  eachDatabase(test.serial as TestFn, `days and months are those of UTC in ${zone}`, async (t, fresh) => {
-    takeZone(t, zone);
-    t.not(new Date(0).getTimezoneOffset(), 0);
-    if (fresh.family === 'postgres') {
-      const [{ name }] = (await fresh.ask('select current_database() as name')) as [{ name: string }];
-      await fresh.ask(`alter database ${name} set timezone to '${zone}'`);
-      t.like(await fresh.ask(`select current_setting('timezone') as zone`), [{ zone }]);
-    }
-    const clock = manualClock(Date.parse(MOMENTS[0]));
-    const gateway = await startEngineGateway(t, { env: fresh.environment, clock });
-    const { database, leases, ids } = gateway.gateway.services;
-    if (fresh.family === 'mysql') {
-      const [row] = await database.system().execute('select @@session.time_zone as zone');
-      t.deepEqual(row, { zone: '+00:00' }, 'whatever the zone of the server is');
-    }
-    const tenant = await gateway.tenant();
-    const { token } = await gateway.key({ tenant_id: tenant, roles: ['user', 'admin', 'billing'] });
-    for (const [index, moment] of MOMENTS.entries()) {
-      clock.advance(Date.parse(moment) - clock.now());
-      const principal = { tenantId: tenant, identityId: 'k', userId: 'ana' };
-      const use = {
-        ...{ model: 'fast', provider: 'openai', providerModel: 'gpt-x', isEstimated: false, costUsd: '0.1' },
-        ...{ inputTokens: 2 ** index, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
-      };
-      const owner = { principal, sessionId: 's1', source: 'chat' } as const;
-      await gateway.metering.record(database.forTenant(tenant), owner, [use]);
-    }
-    const get = async (path: string) => (await gateway.request(path, { token })).body;
-
-    const { records } = await get('/v1/usage/details?session_id=s1');
-    t.deepEqual(
-      records.map(({ created_at }: { created_at: string }) => created_at),
-      MOMENTS.toReversed(),
-    );
-    const check = async () => {
-      for (const [query, first, last] of PERIODS) {
-        const found = MOMENTS.slice(first, last + 1);
-        const tokens = (of: (moment: string) => string, date: string) =>
-          found.reduce((sum, moment, index) => sum + (of(moment) === date ? 2 ** (first + index) : 0), 0);
-        for (const [path, granularity, of] of [
-          ['/v1/usage', 'day', day],
-          ['/v1/usage', 'month', month],
-          ['/admin/v1/usage', 'daily', day],
-          ['/admin/v1/usage', 'monthly', month],
-        ] as const) {
-          const { data } = await get(`${path}?${query}&granularity=${granularity}`);
-          t.deepEqual(
-            data.map(({ date, input_tokens }: { date: string; input_tokens: number }) => [
-              date,
-              input_tokens,
-            ]),
-            [...new Set(found.map(of))].map((date) => [date, tokens(of, date)]),
-            `${path}?${query}&granularity=${granularity}`,
-          );
-        }
-        const { tenants } = await get(`/admin/v1/usage/tenants?${query}`);
-        t.like(tenants[0], { requests: found.length, sessions: 1 }, query);
+  eachGatewayDatabase(
+    test.serial as TestFn,
+    `days and months are those of UTC in ${zone}`,
+    async (t, fresh) => {
+      takeZone(t, zone);
+      t.not(new Date(0).getTimezoneOffset(), 0);
+      if (fresh.family === 'postgres') {
+        const [{ name }] = (await fresh.ask('select current_database() as name')) as [{ name: string }];
+        await fresh.ask(`alter database ${name} set timezone to '${zone}'`);
+        t.like(await fresh.ask(`select current_setting('timezone') as zone`), [{ zone }]);
       }
-    };
-    await check();
-    clock.advance(40 * 24 * 60 * 60 * 1000);
-    await createUsageRollup({ database, leases, clock, ids }).run(new AbortController().signal);
-    await check();
-  });
+      const clock = manualClock(Date.parse(MOMENTS[0]));
+      const gateway = await startEngineGateway(t, { env: fresh.environment, clock });
+      const { database, leases, ids } = gateway.gateway.services;
+      if (fresh.family === 'mysql') {
+        const [row] = await database.system().execute('select @@session.time_zone as zone');
+        t.deepEqual(row, { zone: '+00:00' }, 'whatever the zone of the server is');
+      }
+      const tenant = await gateway.tenant();
+      const { token } = await gateway.key({ tenant_id: tenant, roles: ['user', 'admin', 'billing'] });
+      for (const [index, moment] of MOMENTS.entries()) {
+        clock.advance(Date.parse(moment) - clock.now());
+        const principal = { tenantId: tenant, identityId: 'k', userId: 'ana' };
+        const use = {
+          ...{
+            model: 'fast',
+            provider: 'openai',
+            providerModel: 'gpt-x',
+            isEstimated: false,
+            costUsd: '0.1',
+          },
+          ...{ inputTokens: 2 ** index, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+        };
+        const owner = { principal, sessionId: 's1', source: 'chat' } as const;
+        await gateway.metering.record(database.forTenant(tenant), owner, [use]);
+      }
+      const get = async (path: string) => (await gateway.request(path, { token })).body;
+
+      const { records } = await get('/v1/usage/details?session_id=s1');
+      t.deepEqual(
+        records.map(({ created_at }: { created_at: string }) => created_at),
+        MOMENTS.toReversed(),
+      );
+      const check = async () => {
+        for (const [query, first, last] of PERIODS) {
+          const found = MOMENTS.slice(first, last + 1);
+          const tokens = (of: (moment: string) => string, date: string) =>
+            found.reduce((sum, moment, index) => sum + (of(moment) === date ? 2 ** (first + index) : 0), 0);
+          for (const [path, granularity, of] of [
+            ['/v1/usage', 'day', day],
+            ['/v1/usage', 'month', month],
+            ['/admin/v1/usage', 'daily', day],
+            ['/admin/v1/usage', 'monthly', month],
+          ] as const) {
+            const { data } = await get(`${path}?${query}&granularity=${granularity}`);
+            t.deepEqual(
+              data.map(({ date, input_tokens }: { date: string; input_tokens: number }) => [
+                date,
+                input_tokens,
+              ]),
+              [...new Set(found.map(of))].map((date) => [date, tokens(of, date)]),
+              `${path}?${query}&granularity=${granularity}`,
+            );
+          }
+          const { tenants } = await get(`/admin/v1/usage/tenants?${query}`);
+          t.like(tenants[0], { requests: found.length, sessions: 1 }, query);
+        }
+      };
+      await check();
+      clock.advance(40 * 24 * 60 * 60 * 1000);
+      await createUsageRollup({ database, leases, clock, ids }).run(new AbortController().signal);
+      await check();
+    },
+  );
 }
 
 test.serial('without a period a report begins with the day that was 30 days ago', async (t) => {

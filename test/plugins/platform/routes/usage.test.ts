@@ -2,7 +2,7 @@ import test from 'ava';
 import { Tenant } from '../../../../foundation/tables/tenant.ts';
 import type { ModelUse } from '../../../../plugins/agent-engine/contract.ts';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 import { type EngineGateway, startEngineGateway } from './engine-gateway.ts';
 
@@ -39,7 +39,7 @@ async function spend(
 const TOTALS = { input_tokens: 1000, output_tokens: 500, total_tokens: 1500, cost_usd: 0.2, requests: 1 };
 const LINE = { ...TOTALS, cache_read_tokens: 200, cache_write_tokens: 0, estimated_requests: 0 };
 
-eachDatabase(test, 'a tenant sees its usage by day and by month', async (t, { environment }) => {
+eachGatewayDatabase(test, 'a tenant sees its usage by day and by month', async (t, { environment }) => {
   const clock = manualClock(Date.UTC(2026, 2, 31, 12));
   const gateway = await startEngineGateway(t, { env: environment, clock });
   const [own, foreign] = [await gateway.tenant(), await gateway.tenant()];
@@ -83,7 +83,7 @@ eachDatabase(test, 'a tenant sees its usage by day and by month', async (t, { en
   t.is((await gateway.request(`${OWN}?from=0000-01-01&to=9999-12-31`, { token })).body.data.length, 2);
 });
 
-eachDatabase(test, 'costs are numbers of as many digits as they have', async (t, { environment }) => {
+eachGatewayDatabase(test, 'costs are numbers of as many digits as they have', async (t, { environment }) => {
   const gateway = await startEngineGateway(t, { env: environment });
   const tenant = await gateway.tenant();
   const { token } = await gateway.key({ tenant_id: tenant, roles: ['user', 'admin', 'billing'] });
@@ -140,7 +140,7 @@ test('periods and granularities that are none are told by field', async (t) => {
   }
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'who is no administrator sees the calls of his own sessions',
   async (t, { environment }) => {
@@ -182,7 +182,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(test, 'billing sees all tenants together, one, or each', async (t, { environment }) => {
+eachGatewayDatabase(test, 'billing sees all tenants together, one, or each', async (t, { environment }) => {
   const gateway = await startEngineGateway(t, { env: environment });
   const [first, second] = [await gateway.tenant('First'), await gateway.tenant('Second')];
   await spend(gateway, first);

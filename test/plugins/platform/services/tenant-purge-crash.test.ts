@@ -4,7 +4,7 @@ import path from 'node:path';
 import test from 'ava';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
-import { FAMILIES, freshDatabase } from '../../../support/databases.ts';
+import { FAMILIES, gatewayDatabase } from '../../../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../../../support/gateway-process.ts';
 import { until } from '../../../support/until.ts';
 import { startProtected } from '../data-protection-kit.ts';
@@ -17,7 +17,7 @@ const OBJECTS = 50;
 // One after the other: rows that are made for one would keep connections of another waiting.
 for (const family of FAMILIES) {
   test.serial(`${family}: a purge that was killed is finished by the next start`, async (t) => {
-    const fresh = await freshDatabase(t, family);
+    const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;
     const folder = fresh.environment.SVC_DATA_DIR ?? (await temporaryFolder(t));
     const env = { ...fresh.environment, SVC_DATA_DIR: folder, SVC_TENANT_RETENTION: '1ms' };

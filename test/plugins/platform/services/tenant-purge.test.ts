@@ -13,7 +13,7 @@ import { GeneTable } from '../../../../plugins/evolution/store/tables.ts';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
 import { bundledPlugins, manualClock, memoryObjects, type TestGateway } from '../../../../testing/index.ts';
-import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase, type FreshDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { geneRow } from '../../../support/gene-rows.ts';
 import { until } from '../../../support/until.ts';
@@ -96,7 +96,7 @@ const purgeNow = ({ gateway }: TestGateway, signal = new AbortController().signa
 const remove = async (t: ExecutionContext, gateway: TestGateway, id: string) =>
   t.is((await gateway.request(`/v1/tenants/${id}`, { method: 'DELETE' })).status, 202);
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a purge leaves nothing of a tenant but its audit records, and all of another',
   async (t, fresh) => {
@@ -158,7 +158,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'work of a deleted tenant that is under way ends, and leaves nothing',
   async (t, fresh) => {

@@ -19,7 +19,7 @@ export async function startDefinitions(
 ) {
   const types = testTypes();
   let resolve: WorkflowDefinitions['resolve'] | undefined;
-  const plugin = testPlugin('definitions-test', {
+  const plugin = testPlugin('workflow', {
     entities,
     migrations,
     setup(scope) {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { asking, BROKEN, graphOf, pluginType } from '../services/definitions/graphs.ts';
 import { startDefinitions } from './definitions-gateway.ts';
@@ -16,7 +16,7 @@ const body = (extra: object = {}) => ({
   ...extra,
 });
 
-eachDatabase(test, 'a definition goes from draft over versions into the archive', async (t, fresh) => {
+eachGatewayDatabase(test, 'a definition goes from draft over versions into the archive', async (t, fresh) => {
   const { request } = await startDefinitions(t, { env: fresh.environment });
   const created = await request(PATH, { method: 'POST', body: body() });
   t.is(created.status, 201);
@@ -70,23 +70,27 @@ eachDatabase(test, 'a definition goes from draft over versions into the archive'
   }
 });
 
-eachDatabase(test, 'names, descriptions and graphs come back as they were written', async (t, fresh) => {
-  const { request } = await startDefinitions(t, { env: fresh.environment });
-  const sent = body({
-    name: 'Büro 🏢 "quoted" \\ %',
-    description: 'two\nlines\t\u0001',
-    graph: graphOf('service_task', {
-      url: 'https://example.com/',
-      body: { 'z\u0000': 'NUL \u0000', b: [1, 1.0, 1e300, -0.5, true, null, {}], a: '\ud800', ä: '🏢' },
-    }),
-  });
-  const { status, body: made } = await request(PATH, { method: 'POST', body: sent });
-  t.is(status, 201, JSON.stringify(made));
-  t.like(made, sent);
-  t.deepEqual((await request(`${PATH}/${made.id}`)).body, made);
-  const names = Object.keys(made.graph.nodes[1].config.body);
-  t.deepEqual(names, ['z\u0000', 'b', 'a', 'ä'], 'the order of members is the author’s');
-});
+eachGatewayDatabase(
+  test,
+  'names, descriptions and graphs come back as they were written',
+  async (t, fresh) => {
+    const { request } = await startDefinitions(t, { env: fresh.environment });
+    const sent = body({
+      name: 'Büro 🏢 "quoted" \\ %',
+      description: 'two\nlines\t\u0001',
+      graph: graphOf('service_task', {
+        url: 'https://example.com/',
+        body: { 'z\u0000': 'NUL \u0000', b: [1, 1.0, 1e300, -0.5, true, null, {}], a: '\ud800', ä: '🏢' },
+      }),
+    });
+    const { status, body: made } = await request(PATH, { method: 'POST', body: sent });
+    t.is(status, 201, JSON.stringify(made));
+    t.like(made, sent);
+    t.deepEqual((await request(`${PATH}/${made.id}`)).body, made);
+    const names = Object.keys(made.graph.nodes[1].config.body);
+    t.deepEqual(names, ['z\u0000', 'b', 'a', 'ä'], 'the order of members is the author’s');
+  },
+);
 
 test('lists are newest first, in pages, with the files of agents.d at the end', async (t) => {
   const { request, writeWorkflow } = await startDefinitions(t);
@@ -268,20 +272,24 @@ test('If-Match keeps a change from undoing somebody else’s', async (t) => {
   t.is((await request(`${PATH}/${id}`)).status, 404);
 });
 
-eachDatabase(test, 'of many changes at once with one revision exactly one is made', async (t, fresh) => {
-  const { request } = await startDefinitions(t, { env: fresh.environment });
-  const { id } = (await request(PATH, { method: 'POST', body: body() })).body;
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, (_, n) =>
-      request(`${PATH}/${id}`, {
-        ...{ method: 'PUT', body: { name: `of ${n}` }, headers: { 'if-match': '"1"' } },
-      }),
-    ),
-  );
-  t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array(7).fill(412)]);
-  const winner = answers.find(({ status }) => status === 200)!.body;
-  t.deepEqual((await request(`${PATH}/${id}`)).body, winner);
-});
+eachGatewayDatabase(
+  test,
+  'of many changes at once with one revision exactly one is made',
+  async (t, fresh) => {
+    const { request } = await startDefinitions(t, { env: fresh.environment });
+    const { id } = (await request(PATH, { method: 'POST', body: body() })).body;
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        request(`${PATH}/${id}`, {
+          ...{ method: 'PUT', body: { name: `of ${n}` }, headers: { 'if-match': '"1"' } },
+        }),
+      ),
+    );
+    t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array(7).fill(412)]);
+    const winner = answers.find(({ status }) => status === 200)!.body;
+    t.deepEqual((await request(`${PATH}/${id}`)).body, winner);
+  },
+);
 
 test('what was published is kept: 409 for its deletion, and for archiving what was not', async (t) => {
   const { request } = await startDefinitions(t);
@@ -403,7 +411,7 @@ test('versions that runs were started from outlive their file', async (t) => {
   }
 });
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'q finds definitions by a part of name or id, and files by their names',
   async (t, fresh) => {

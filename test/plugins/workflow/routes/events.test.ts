@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { openStream } from './event-stream.ts';
 import { chain, startRuns } from './runs-gateway.ts';
@@ -71,7 +71,7 @@ test('JSON is what a client gets that asks for it first, or for nothing', async 
   }
 });
 
-eachDatabase(test, 'after the last event there are none, however far after it', async (t, fresh) => {
+eachGatewayDatabase(test, 'after the last event there are none, however far after it', async (t, fresh) => {
   const { tenantWith, url } = await startRuns(t, { env: { ...fresh.environment } });
   const tenant = await tenantWith(chain());
   const run = await tenant.start({}, '?wait=10');
@@ -93,7 +93,7 @@ for (const { title, isDeaf } of [
   { title: 'with all hints lost', isDeaf: true },
 ]) {
   test(`a run that another replica carries out is followed here ${title}`, async (t) => {
-    const fresh = await freshDatabase(t, 'postgres');
+    const fresh = await gatewayDatabase(t, 'postgres');
     if (fresh === undefined) return;
     const options = { env: { ...fresh.environment }, isDeaf };
     const one = await startRuns(t, options);

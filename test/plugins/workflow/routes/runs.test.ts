@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { chain, startRuns } from './runs-gateway.ts';
 
@@ -8,7 +8,7 @@ const echo = { id: 'work', type: 'test/echo', config: { text: '{{input.text}}' }
 const hold = { id: 'work', type: 'test/hold' };
 const flaky = { id: 'work', type: 'test/flaky' };
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'a run goes from its start to its end by itself, and tells what it did',
   async (t, fresh) => {

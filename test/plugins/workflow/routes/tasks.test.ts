@@ -1,6 +1,6 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import test, { type ExecutionContext } from 'ava';
-import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { chain, startRuns } from './runs-gateway.ts';
 
@@ -27,7 +27,7 @@ const choice = (assignee = '') => ({
   ],
 });
 
-eachDatabase(test, 'a task waits, is listed, and is completed once', async (t, fresh) => {
+eachGatewayDatabase(test, 'a task waits, is listed, and is completed once', async (t, fresh) => {
   const { tenantWith } = await startRuns(t, { env: { ...fresh.environment } });
   const tenant = await tenantWith(choice());
   const run = await tenant.start({ what: 'the plan\u0000' }, '?wait=10');
@@ -216,7 +216,7 @@ test('a cancelled run takes its tasks off the list', async (t) => {
 });
 
 test('a completion that was on its way to one attempt of a task does not complete the next one', async (t) => {
-  const fresh = await freshDatabase(t, 'postgres');
+  const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const gateway = await startRuns(t, { env: { ...fresh.environment } });
   const tenant = await gateway.makeTenant();

@@ -7,7 +7,7 @@ import {
 } from '../../../../../kernel/index.ts';
 import { createSweep } from '../../../../../plugins/records/services/retention/sweep.ts';
 import { manualClock, type TestGateway } from '../../../../../testing/index.ts';
-import { eachDatabase, type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
+import { eachGatewayDatabase, type FreshDatabase, gatewayDatabase } from '../../../../support/databases.ts';
 import { until } from '../../../../support/until.ts';
 import { chain } from '../../../../support/workflow-story.ts';
 import { callsAs, fill, objectKeys, startProtected } from '../../../platform/data-protection-kit.ts';
@@ -89,7 +89,7 @@ async function setRules(gateway: TestGateway, tenantId: string, rules: Record<st
   }
 }
 
-eachDatabase(
+eachGatewayDatabase(
   test,
   'records go when their time is over: those of the tenant, of the kind, and no others',
   async (t, fresh) => {
@@ -153,25 +153,29 @@ eachDatabase(
   },
 );
 
-eachDatabase(test, 'a new rule waits for its grace, and one of the operator does not', async (t, fresh) => {
-  const { gateway, clock, sweep, parts, count } = await startSwept(t, fresh);
-  const tenant = await gateway.makeTenant();
-  const call = callsAs(gateway, tenant.token, 'ada');
-  const ask = { model: 'demo', messages: [{ role: 'user', content: 'hi' }] };
-  await call('POST', '/v1/agent/chat', ask);
-  clock.advance(5 * DAY_MS);
-  await setRules(gateway, tenant.id, { sessions: '1d' });
-  clock.advance(24 * HOUR_MS - 1);
-  await sweep(never);
-  t.is((await count(tenant.id)).sessions, 1);
-  clock.advance(1);
-  await sweep(never);
-  t.is((await count(tenant.id)).sessions, 0);
-  await createSweep({ ...parts, deployment: new Map([['usage_records', DAY_MS]]) })(never);
-  t.deepEqual(await count(tenant.id), { ...(await count(tenant.id)), usage_records: 0 });
-});
+eachGatewayDatabase(
+  test,
+  'a new rule waits for its grace, and one of the operator does not',
+  async (t, fresh) => {
+    const { gateway, clock, sweep, parts, count } = await startSwept(t, fresh);
+    const tenant = await gateway.makeTenant();
+    const call = callsAs(gateway, tenant.token, 'ada');
+    const ask = { model: 'demo', messages: [{ role: 'user', content: 'hi' }] };
+    await call('POST', '/v1/agent/chat', ask);
+    clock.advance(5 * DAY_MS);
+    await setRules(gateway, tenant.id, { sessions: '1d' });
+    clock.advance(24 * HOUR_MS - 1);
+    await sweep(never);
+    t.is((await count(tenant.id)).sessions, 1);
+    clock.advance(1);
+    await sweep(never);
+    t.is((await count(tenant.id)).sessions, 0);
+    await createSweep({ ...parts, deployment: new Map([['usage_records', DAY_MS]]) })(never);
+    t.deepEqual(await count(tenant.id), { ...(await count(tenant.id)), usage_records: 0 });
+  },
+);
 
-eachDatabase(test, 'messages go by whole turns, and the conversation goes on', async (t, fresh) => {
+eachGatewayDatabase(test, 'messages go by whole turns, and the conversation goes on', async (t, fresh) => {
   const { gateway, clock, sweep, count } = await startSwept(t, fresh);
   const tenant = await gateway.makeTenant();
   const call = callsAs(gateway, tenant.token, 'ada');
@@ -194,7 +198,7 @@ eachDatabase(test, 'messages go by whole turns, and the conversation goes on', a
 });
 
 test('a session whose turn is in flight is left alone, and what fails is its own misfortune', async (t) => {
-  const fresh = (await freshDatabase(t, 'sqlite'))!;
+  const fresh = (await gatewayDatabase(t, 'sqlite'))!;
   const { gateway, clock, parts, kinds, sweep, deleted } = await startSwept(t, fresh);
   const tenant = await gateway.makeTenant();
   const call = callsAs(gateway, tenant.token, 'ada');

@@ -1,0 +1,197 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MikroORM as MariaDb } from '@mikro-orm/mariadb';
+import { MikroORM as PostgreSql } from '@mikro-orm/postgresql';
+import pino from 'pino';
+import { readKernelSettings } from '../../foundation/config/kernel-settings.ts';
+import { migrateGateway } from '../../kernel/migrate.ts';
+import { createDatabase, type ServerDatabase } from '../../testing/fresh-database.ts';
+
+/**
+ * Databases on servers, with the tables of the kernel and of all bundled plugins. Making these costs a server more than what most tests do with them, so
+ * each is lent to one test after the other of a process. In between it becomes what it was: the same tables, and only the rows that migrations
+ * write. One whose tables a test has changed, or to which a connection is still open, is dropped instead.
+ */
+
+type Server = 'postgres' | 'mysql';
+
+/** A database that one test has. */
+export interface Lent {
+  readonly url: string;
+  giveBack(): Promise<void>;
+}
+
+/** One of the pool: where it is, what its tables looked like at first, and which there are. */
+interface Pooled extends ServerDatabase {
+  readonly shape: string;
+  readonly tables: readonly string[];
+  /** Those in which migrations wrote rows; a copy of each is kept in another schema. */
+  readonly kept: readonly string[];
+}
+
+type Ask = <T = Record<string, unknown>>(sql: string) => Promise<T[]>;
+
+const idle: Record<Server, Pooled[]> = { postgres: [], mysql: [] };
+
+/** Lends one that is idle, or a new one. `server`: the URL of the server. */
+export async function lend(family: Server, server: string): Promise<Lent> {
+  await clearAtTheEnd();
+  const pooled = idle[family].pop() ?? (await make(family, server));
+  return {
+    url: pooled.url,
+    giveBack: async () => {
+      if (await reset(family, pooled)) idle[family].push(pooled);
+      else await discard(family, pooled);
+    },
+  };
+}
+
+let isCleared = false;
+
+/** Drops what is idle when the tests of this process have ended. AVA cannot be imported by the processes that tests start. */
+async function clearAtTheEnd(): Promise<void> {
+  if (isCleared) return;
+  isCleared = true;
+  const { registerCompletionHandler } = await import('ava');
+  registerCompletionHandler(async () => {
+    for (const family of ['postgres', 'mysql'] as const) {
+      for (const pooled of idle[family].splice(0)) await discard(family, pooled);
+    }
+  });
+}
+
+async function discard(family: Server, { url, drop }: Pooled): Promise<void> {
+  if (family === 'mysql') await asking(family, url, (ask) => ask(`drop database ${KEPT.mysql(url)}`));
+  await drop();
+}
+
+/** Where copies of rows are kept. MariaDB's schemas are databases. */
+const KEPT = {
+  postgres: () => 'kept',
+  mysql: (url: string) => `${new URL(url).pathname.slice(1)}_kept`,
+} as const;
+
+async function make(family: Server, server: string): Promise<Pooled> {
+  const database = await createDatabase(server);
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-tables-'));
+  try {
+    const settings = readKernelSettings({
+      DATABASE_DRIVER: family,
+      DATABASE_URL: database.url,
+      SVC_DATA_DIR: folder,
+      SVC_CONFIG: path.join(folder, 'gateway.yaml'),
+    });
+    await migrateGateway({ settings, log: pino({ enabled: false }) });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return asking(family, database.url, async (ask) => {
+    const tables = (await ask<{ name: string }>(TABLES[family])).map(({ name }) => name);
+    const kept = await withRows(ask, tables);
+    const schema = KEPT[family](database.url);
+    await ask(`create schema ${schema}`);
+    for (const table of kept) await ask(`create table ${schema}.${table} as select * from ${table}`);
+    return { ...database, tables, kept, shape: await shapeOf(ask, family) };
+  });
+}
+
+/** Removes what a test has left. False: something is left that cannot be removed so. */
+async function reset(family: Server, { url, tables, kept, shape }: Pooled): Promise<boolean> {
+  return asking(family, url, async (ask) => {
+    if (!(await isAlone(ask, family)) || (await shapeOf(ask, family)) !== shape) return false;
+    const written = [...new Set([...kept, ...(await withRows(ask, tables))])];
+    await ask('begin');
+    await ask(WITHOUT_REFERENCES[family]);
+    for (const table of written) await ask(`delete from ${table}`);
+    for (const table of kept) await ask(`insert into ${table} select * from ${KEPT[family](url)}.${table}`);
+    await ask('commit');
+    return true;
+  });
+}
+
+async function withRows(ask: Ask, tables: readonly string[]): Promise<readonly string[]> {
+  const each = tables.map((table) => `select '${table}' as name where exists (select 1 from ${table})`);
+  return (await ask<{ name: string }>(each.join(' union all '))).map(({ name }) => name);
+}
+
+/** How often, 20 ms apart, it is looked whether connections that were closed have ended at the server. */
+const LOOKS = 50;
+
+async function isAlone(ask: Ask, family: Server): Promise<boolean> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    if ((await ask(OTHERS[family])).length === 0) return true;
+    await pause(20);
+  }
+  return false;
+}
+
+async function shapeOf(ask: Ask, family: Server): Promise<string> {
+  const [row] = await ask<{ shape: string }>(SHAPE[family]);
+  return row!.shape;
+}
+
+const TABLES = {
+  postgres: `select table_name as name from information_schema.tables where table_schema = 'public'`,
+  mysql: 'select table_name as name from information_schema.tables where table_schema = database()',
+};
+
+/** Other connections to this database. */
+const OTHERS = {
+  postgres: 'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  mysql: 'select id from information_schema.processlist where db = database() and id <> connection_id()',
+};
+
+const WITHOUT_REFERENCES = {
+  postgres: 'set local session_replication_role = replica',
+  mysql: 'set foreign_key_checks = 0',
+};
+
+/** Tables, columns, indexes, references, rules, rights: everything that a test may change besides rows, as one value. */
+const SHAPE = {
+  postgres: `
+    select md5(string_agg(part, chr(10) order by part)) as shape from (
+      select concat_ws('|', 'schema', nspname, nspacl) as part from pg_namespace where nspname !~ '^pg_'
+      union all select concat_ws('|', 'database', setdatabase, setconfig) from pg_db_role_setting
+      where setdatabase = (select oid from pg_database where datname = current_database())
+      union all select concat_ws('|', 'table', oid, relname, relkind, relacl, relrowsecurity, relforcerowsecurity)
+      from pg_class where relnamespace = 'public'::regnamespace
+      union all select concat_ws('|', 'column', attrelid, attname, atttypid, atttypmod, attnotnull, attisdropped, attacl)
+      from pg_attribute join pg_class on pg_class.oid = attrelid where relnamespace = 'public'::regnamespace
+      union all select concat_ws('|', 'constraint', conrelid, conname, pg_get_constraintdef(oid)) from pg_constraint
+      where connamespace = 'public'::regnamespace
+      union all select concat_ws('|', 'policy', polrelid, polname, polroles) from pg_policy
+      union all select concat_ws('|', 'trigger', tgrelid, tgname, tgenabled) from pg_trigger where not tgisinternal
+      union all select concat_ws('|', 'function', oid, proname, prosrc) from pg_proc where pronamespace = 'public'::regnamespace
+    ) as parts`,
+  mysql: `
+    select md5(group_concat(part order by part separator '\\n')) as shape from (
+      select concat_ws('|', 'table', table_name, table_type, engine, table_collation) as part
+      from information_schema.tables where table_schema = database()
+      union all select concat_ws('|', 'column', table_name, column_name, column_type, is_nullable, column_default)
+      from information_schema.columns where table_schema = database()
+      union all select concat_ws('|', 'index', table_name, index_name, seq_in_index, column_name, non_unique)
+      from information_schema.statistics where table_schema = database()
+      union all select concat_ws('|', 'trigger', trigger_name, action_statement)
+      from information_schema.triggers where trigger_schema = database()
+    ) as parts`,
+};
+
+/** MariaDB cuts what it joins off, silently. */
+const WHOLE_SHAPE = 'set group_concat_max_len = 16777216';
+
+/** Runs statements over one connection. */
+async function asking<T>(family: Server, url: string, run: (ask: Ask) => Promise<T>): Promise<T> {
+  const common = { entities: [], discovery: { warnWhenNoEntities: false }, clientUrl: url, pool: { max: 1 } };
+  const orm = family === 'postgres' ? new PostgreSql(common) : new MariaDb(common);
+  try {
+    await orm.connect();
+    const connection = orm.driver.getConnection();
+    const ask: Ask = (sql) => connection.execute(sql);
+    if (family === 'mysql') await ask(WHOLE_SHAPE);
+    return await run(ask);
+  } finally {
+    await orm.close(true);
+  }
+}
