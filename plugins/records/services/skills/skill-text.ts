@@ -122,20 +122,32 @@ export interface SkillCatalog {
 /** Where this build keeps its skills: `<name>/SKILL.md`, and `SOUL.md`. */
 export const BUILTIN_FOLDER = path.join(import.meta.dirname, '../../skills');
 
-/** Makes a catalog. Throws an Error naming the skill that is none: the build is wrong then. */
+/**
+ * Makes a catalog. The front matter is read at the first use of `skills`: many a start has none. Both throw an Error naming the skill that is none: the
+ * build is wrong then.
+ */
 export function createCatalog(texts: ReadonlyMap<string, string>, soul: string): SkillCatalog {
-  const skills = new Map<string, BuiltinSkill>();
-  for (const [name, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (!isSkillName(name)) throw new Error(`${name} is no name of a skill`);
-    const reading = readSkill(name, text);
-    if ('problems' in reading) {
-      const reasons = reading.problems.map(({ message }) => message);
-      throw new Error(`the built-in skill ${name}: ${reasons.join('; ')}`);
-    }
-    skills.set(name, { ...reading.head, name, text, body: reading.body, sha256: digestOf(text) });
+  const sorted = [...texts].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name] of sorted) if (!isSkillName(name)) throw new Error(`${name} is no name of a skill`);
+  const id = digestOf(JSON.stringify([soul, ...sorted.map(([name, text]) => [name, digestOf(text)])]));
+  let skills: ReadonlyMap<string, BuiltinSkill> | undefined;
+  return {
+    id,
+    soul,
+    get skills() {
+      skills ??= new Map(sorted.map(([name, text]) => [name, builtinSkill(name, text)]));
+      return skills;
+    },
+  };
+}
+
+function builtinSkill(name: string, text: string): BuiltinSkill {
+  const reading = readSkill(name, text);
+  if ('problems' in reading) {
+    const reasons = reading.problems.map(({ message }) => message);
+    throw new Error(`the built-in skill ${name}: ${reasons.join('; ')}`);
   }
-  const id = digestOf(JSON.stringify([soul, ...[...skills].map(([name, { sha256 }]) => [name, sha256])]));
-  return { id, skills, soul };
+  return { ...reading.head, name, text, body: reading.body, sha256: digestOf(text) };
 }
 
 /** Reads the catalog from a folder. Throws when a file cannot be read, and like `createCatalog`. */

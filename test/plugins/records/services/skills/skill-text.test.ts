@@ -142,6 +142,7 @@ test('a wrong skill of the build is named', async (t) => {
   await writeFile(path.join(folder, 'SOUL.md'), '');
   await mkdir(path.join(folder, 'wrong'));
   await writeFile(path.join(folder, 'wrong', 'SKILL.md'), skillText('other'));
-  await t.throwsAsync(readCatalog(folder), { message: /built-in skill wrong: name in the front matter/ });
+  const catalog = await readCatalog(folder);
+  t.throws(() => catalog.skills, { message: /built-in skill wrong: name in the front matter/ });
   t.throws(() => createCatalog(new Map([['Wrong', '']]), ''), { message: /Wrong is no name/ });
 });
