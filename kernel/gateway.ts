@@ -43,7 +43,7 @@ import { warnOfUnread } from './host/unread-contributions.ts';
 import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
-import { openApiDocument } from './http/openapi.ts';
+import { liveOpenApi } from './http/openapi.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
@@ -78,6 +78,8 @@ export interface GatewayOptions extends Omit<InfrastructureOptions, 'version'> {
 export interface Gateway {
   /** Where the API answers, with the real port. */
   readonly url: string;
+  /** True when the API has this path now. */
+  serves(path: string): boolean;
   /** Where gRPC answers, as `host:port` with the real port; `undefined` while no plugin has a service. */
   grpcAddress(): string | undefined;
   readonly services: KernelServices;
@@ -315,7 +317,7 @@ export function kernelServices(
         ...(file === undefined ? {} : { file }),
       }),
     dataDir: path.resolve(settings.dataDir),
-    openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
+    openapi: liveOpenApi({ routes: () => listeners.routes(), kinds: chain.kinds }, VERSION),
     assertOutsideTransaction,
     ...faked,
     version: VERSION,
@@ -374,7 +376,7 @@ async function serve(
   file: GatewayFile,
   phase: Phase,
   opened: AsyncDisposableStack,
-): Promise<Pick<Gateway, 'url' | 'grpcAddress'>> {
+): Promise<Pick<Gateway, 'url' | 'serves' | 'grpcAddress'>> {
   opened.defer(async () => {
     following.abort();
     await configuration.close();
@@ -402,7 +404,11 @@ async function serve(
   followPluginFolders({ folders, host: plugins, watchCode: settings.watchPlugins, log, signal });
   phase.isServing = true;
   phase.hasStarted = true;
-  return { url: listeners.url(address.main), grpcAddress: () => grpc.address };
+  return {
+    url: listeners.url(address.main),
+    serves: (path) => listeners.routes().some(({ pattern }) => pattern === path),
+    grpcAddress: () => grpc.address,
+  };
 }
 
 /** See `Gateway.stop`. */

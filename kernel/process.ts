@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     'ready',
   );
   if (acpToken.token === undefined) await warnWithoutAdministrator(gateway, logging);
-  else if (!settings.production && serves(gateway, FIRST_CHAT_PATH)) {
+  else if (!settings.production && gateway.serves(FIRST_CHAT_PATH)) {
     // Otherwise the lines of the start, which are written a moment later, would push it out of sight.
     await logging.flush();
     process.stderr.write(firstChat(gateway.url, acpToken));
@@ -113,10 +113,6 @@ async function orExit<T>(read: () => T | Promise<T>): Promise<T> {
     process.stderr.write(`The configuration is not valid:\n${error.message}\n`);
     process.exit(1);
   }
-}
-
-function serves(gateway: Gateway, path: string): boolean {
-  return path in gateway.services.openapi().paths;
 }
 
 /** The route that the first chat calls. */

@@ -57,7 +57,7 @@ export interface KernelServices {
   openSqlite(file?: string): Promise<Database>;
   /** Absolute path of `SVC_DATA_DIR`: for files that this process keeps, and no other replica sees. */
   readonly dataDir: string;
-  /** The OpenAPI 3.0 document of the routes that are live now. */
+  /** The OpenAPI 3.0 document of the routes that are live now. Until one comes or goes it is the same object, which nobody may change. */
   openapi(): OpenApiDocument;
   /** Fails when called inside a database transaction: outbound calls say so before they wait (DESIGN 1.4). */
   assertOutsideTransaction(what: string): void;

@@ -7,7 +7,7 @@ import { access } from '../../../kernel/api/access.ts';
 import { reply } from '../../../kernel/api/reply.ts';
 import { type Route, route } from '../../../kernel/api/route.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
-import { openApiDocument } from '../../../kernel/http/openapi.ts';
+import { liveOpenApi, openApiDocument } from '../../../kernel/http/openapi.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { testPlugin } from '../../support/plugins.ts';
 
@@ -39,6 +39,22 @@ const KINDS = [
   { name: 'jwt' },
   { name: 'session', places: [{ in: 'cookie', name: 'svc_session' }] },
 ] as const;
+
+test('the document is made once for what is live, and anew for what comes and goes', (t) => {
+  const [first, second] = [things, notes].map((one) => compileRoute(one, 'plugin', new InFlight()));
+  let routes = [first!];
+  let kinds: readonly { readonly name: string }[] = KINDS;
+  const openapi = liveOpenApi({ routes: () => [...routes], kinds: () => kinds }, '1');
+  const document = openapi();
+  t.is(openapi(), document);
+  routes = [first!, second!];
+  t.deepEqual(Object.keys(openapi().paths), ['/v1/notes/{rest}', '/v1/things/{id}']);
+  routes = [second!];
+  t.deepEqual(Object.keys(openapi().paths), ['/v1/notes/{rest}']);
+  kinds = [{ name: 'api_key' }];
+  t.notDeepEqual(openapi(), openApiDocument(routes, '1', KINDS));
+  t.deepEqual(openapi(), openApiDocument(routes, '1', kinds));
+});
 
 test('the document describes the routes with parameters, answers and access', (t) => {
   const routes = [things, notes].map((one) => compileRoute(one, 'plugin', new InFlight()));
