@@ -1,6 +1,6 @@
 import test from 'ava';
 import { eachGatewayDatabase } from '../../support/databases.ts';
-import { SEED } from '../../support/sample.ts';
+import { isWhole, SEED } from '../../support/sample.ts';
 import { send, startAll } from './all-plugins.ts';
 import { operationsOf } from './contract.ts';
 import type { Input } from './inputs.ts';
@@ -44,8 +44,8 @@ function* spoiled(input: Input, choose: ReturnType<typeof choices>): Generator<I
   }
   if (typeof input.body === 'string') return;
   for (const path of textsIn(input.body)) {
-    yield { ...input, body: withText(input.body, path, choose(HOSTILE)) };
-    yield { ...input, body: withText(input.body, path, choose(HOSTILE)) };
+    for (const text of isWhole ? HOSTILE : [choose(HOSTILE)])
+      yield { ...input, body: withText(input.body, path, text) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,16 +34,13 @@ async function reportsOf(t: ExecutionContext, kernel: string, testing: string | 
   return () => apiReportFiles(root, publicDeclarations(root)).map(({ render }) => render(''));
 }
 
-test('the report of the gateway names every export, each with a docblock, and no place of this machine', (t) => {
-  t.timeout(120_000);
-  const [kernel, testing] = apiReportFiles(ROOT, publicDeclarations(ROOT));
-  t.is(kernel?.path, 'api/agent-gateway.api.md');
-  t.is(testing?.path, 'api/agent-gateway-testing.api.md');
+test('the report of the gateway names every export, each with a docblock, and no place of this machine', async (t) => {
+  // As they were generated last: `npm run generated` compares them with the code.
   for (const [file, names] of [
-    [kernel, ['definePlugin', 'Scope', 'GatewayError', 'field', 'Database']],
-    [testing, ['startTestGateway', 'manualClock']],
+    ['api/agent-gateway.api.md', ['definePlugin', 'Scope', 'GatewayError', 'field', 'Database']],
+    ['api/agent-gateway-testing.api.md', ['startTestGateway', 'manualClock']],
   ] as const) {
-    const report = file?.render('') ?? '';
+    const report = await readFile(path.join(ROOT, file), 'utf8');
     for (const name of names) {
       t.regex(report, new RegExp(`^export (declare )?(const|function|class|interface|type) ${name}\\b`, 'm'));
     }
