@@ -317,7 +317,7 @@ export function kernelServices(
         ...(file === undefined ? {} : { file }),
       }),
     dataDir: path.resolve(settings.dataDir),
-    openapi: liveOpenApi({ routes: () => listeners.routes(), kinds: chain.kinds }, VERSION),
+    openapi: liveOpenApi(() => listeners.routes(), chain.kinds, VERSION),
     assertOutsideTransaction,
     ...faked,
     version: VERSION,

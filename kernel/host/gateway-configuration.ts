@@ -35,7 +35,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       log.warn({ problem: describeProblem(problem) }, 'gateway.yaml names a plugin that no folder holds');
   }
 
-  /** Changes the running gateway first: the file only ever says what works. */
+  /** The file is written when all is set up, and before it is visible: it only ever says what works, and what cannot be written does not run. */
   async function setEnabled(name: string, enabled: boolean): Promise<void> {
     const found = enabled ? await newCode(name) : undefined;
     const change = {
@@ -43,15 +43,8 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       restart: [name],
       found: found === undefined ? [] : [found],
     };
-    const { drained } = await host.change(change, (make) =>
-      exclusively(async () => {
-        // First, since what runs must not differ from a file that cannot be written.
-        await asFileError(loadGatewayFile(path));
-        const changed = await make();
-        await asFileError(changeGatewayFile(path, { plugins: { [name]: { enabled } } }));
-        return changed;
-      }),
-    );
+    const write = () => asFileError(changeGatewayFile(path, { plugins: { [name]: { enabled } } }));
+    const { drained } = await host.change(change, (make) => exclusively(() => make(write)));
     if (enabled) forgive(name);
     else await drained;
   }

@@ -314,7 +314,7 @@ export class PluginHost {
   #keepForLater(found: Discovered, failure: unknown): void {
     const slot = this.slots.of(found.name);
     if (slot.current !== undefined || !('plugin' in found)) return;
-    if (slot.status.state !== 'failed') slot.fail(failure);
+    if (failure instanceof PluginChangeError && slot.status.state !== 'failed') slot.fail(failure);
     slot.hold(found);
     try {
       this.#catalogue = this.#catalogue.with(found.plugin);

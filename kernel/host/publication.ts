@@ -129,17 +129,17 @@ export function createPublication(parts: PublicationParts) {
     },
 
     /**
-     * Prepares a swap whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
-     * agents.d wait for it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
+     * Prepares a swap whole, resources too: `publish` makes it, `discard` gives it up. One of them has to be called, and soon: reloads of agents.d wait for
+     * it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
      *
      * @throws like `check`.
      */
-    async prepare(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
+    async prepare(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>) {
       const swap = await check(leaving, arriving);
       const next = staying(leaving);
       const all = [...next.values(), ...arriving.values()];
       const kinds = await resources.prepare(all.flatMap(({ instance }) => instance.effects.kinds));
-      return () => {
+      const publish = () => {
         for (const [name, { instance, withdraw }] of live) {
           if (!leaving.has(name)) continue;
           for (const one of withdraw) one();
@@ -155,6 +155,7 @@ export function createPublication(parts: PublicationParts) {
         kinds.publish();
         swap();
       };
+      return { publish, discard: kinds.discard };
     },
 
     /** From now on nothing of these instances, which left, is seen any more. */

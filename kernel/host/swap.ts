@@ -62,8 +62,11 @@ export interface Swap {
   readonly isHeldBack?: () => boolean;
 }
 
-/** Does something together with a change, which `make` makes. */
-export type Around = (make: () => Promise<Changed>) => Promise<Changed>;
+/**
+ * Does something together with a change, which `make` makes. `last` is called when nothing but it can keep the change from being made any more; where it
+ * rejects, the change is not made, and `make` rejects with the same.
+ */
+export type Around = (make: (last?: () => Promise<unknown>) => Promise<Changed>) => Promise<Changed>;
 
 /** A change that serves already. */
 export interface Changed {
@@ -124,6 +127,10 @@ export class PluginSwap {
   async run(swap: Swap): Promise<Changed> {
     const { arriving, leaving, around = (make) => make() } = swap;
     const staged = new Map<string, Staged>();
+    const before = arriving.map((name) => {
+      const { status } = this.#slotOf(name);
+      return { name, status, ...status.current };
+    });
     let current: string | undefined;
     try {
       for (const name of arriving) {
@@ -132,25 +139,29 @@ export class PluginSwap {
         staged.set(name, await setUp.catch((failure) => refuse(name, failure)));
       }
       current = undefined;
-      return await around(() => this.#turn.run(() => this.#publish(swap, staged)));
+      return await around((last) => this.#turn.run(() => this.#publish(swap, staged, last)));
     } catch (failure) {
       for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
       const culprit = failure instanceof PluginChangeError ? failure.plugin : current;
-      for (const name of arriving) {
-        const { status } = this.#slotOf(name);
-        if (status.state === 'starting' && name !== culprit)
-          status.set('stopped', `given up: ${culprit ?? 'the change'} failed`);
+      for (const { name, status, state, reason } of before) {
+        if (status.state !== 'starting' || name === culprit) continue;
+        if (culprit === undefined) status.set(state, reason);
+        else status.set('stopped', `given up: ${culprit} failed`);
       }
       throw failure;
     }
   }
 
   /** Makes what is set up visible. */
-  async #publish(swap: Swap, staged: ReadonlyMap<string, Staged>): Promise<Changed> {
+  async #publish(
+    swap: Swap,
+    staged: ReadonlyMap<string, Staged>,
+    last: (() => Promise<unknown>) | undefined,
+  ): Promise<Changed> {
     const { arriving, leaving, reason, desired, drainTimeout, isHeldBack } = swap;
     const { publication, log } = this.#parts;
     const before = swap.enter();
-    let current = '';
+    let current: string | undefined = '';
     try {
       // Of the first, of the first two …: a collision is reported for the plugin that causes it.
       const checked = new Map<string, Staged>();
@@ -158,7 +169,12 @@ export class PluginSwap {
         current = name;
         await publication.check(leaving, checked.set(name, one));
       }
-      const publish = await publication.prepare(leaving, staged);
+      const { publish, discard } = await publication.prepare(leaving, staged);
+      await last?.().catch((failure) => {
+        discard();
+        current = undefined;
+        throw failure;
+      });
       const time = (name: string) => drainTimeout ?? this.#drainTimeout(name, desired);
       const retire = this.#retire(before, leaving, new Set(arriving), time);
       publish();
@@ -173,6 +189,7 @@ export class PluginSwap {
       return { drained };
     } catch (failure) {
       await publication.abandon();
+      if (current === undefined) throw failure;
       return refuse(current, failure);
     }
   }

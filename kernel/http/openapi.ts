@@ -54,34 +54,25 @@ export function openApiDocument(
   };
 }
 
-/** What a document is made of. */
-interface Live {
-  routes(): readonly CompiledRoute[];
-  kinds(): readonly CredentialKind[];
-}
-
-interface Made {
-  readonly routes: readonly CompiledRoute[];
-  readonly kinds: readonly CredentialKind[];
-  readonly document: OpenApiDocument;
-}
-
 /**
  * Describes what is live at each call. The document is made at the first, and anew when a route or a kind of credential has come or gone: making it
  * takes as long as many requests, and whoever makes an API key asks for it.
  */
-export function liveOpenApi(live: Live, version: string): () => OpenApiDocument {
-  let made: Made | undefined;
+export function liveOpenApi(
+  routes: () => readonly CompiledRoute[],
+  kinds: () => readonly CredentialKind[],
+  version: string,
+): () => OpenApiDocument {
+  let parts: readonly object[] = [];
+  let document: OpenApiDocument;
   return () => {
-    const [routes, kinds] = [live.routes(), live.kinds()];
-    if (made === undefined || made.kinds !== kinds || !areSame(made.routes, routes))
-      made = { routes, kinds, document: openApiDocument(routes, version, kinds) };
-    return made.document;
+    const live = [kinds(), ...routes()];
+    if (live.length !== parts.length || live.some((part, index) => part !== parts[index])) {
+      document = openApiDocument(routes(), version, kinds());
+      parts = live;
+    }
+    return document;
   };
-}
-
-function areSame(some: readonly CompiledRoute[], others: readonly CompiledRoute[]): boolean {
-  return some.length === others.length && some.every((route, index) => route === others[index]);
 }
 
 function operation(route: CompiledRoute, schemes: readonly string[]): object {

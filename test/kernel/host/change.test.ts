@@ -131,6 +131,38 @@ test('with a broken gateway.yaml nothing is switched, and the answer names file 
   t.is((await gateway.request('/admin/v1/plugins/counter')).body.state, 'active');
 });
 
+test('where gateway.yaml cannot be changed nothing is switched, and what was set up for it is undone', async (t) => {
+  const { plugin, control } = counting();
+  const resting = testPlugin('resting', { setup: (scope) => scope.route(publicRoute('/resting', () => 1)) });
+  // A file that is good, and that can only be changed by hand.
+  const yaml = (rest: string) =>
+    `plugins:\n  counter: &on {enabled: true}\n  dependent: *on\n  resting: ${rest}\n`;
+  await using gateway = await startTestGateway({
+    plugins: [plugin, dependent, resting],
+    yaml: `${yaml('&off {enabled: false}')}  later: *off\n`,
+  });
+  const states = async () =>
+    (await gateway.request('/admin/v1/plugins')).body.plugins.map((one: Record<string, unknown>) => [
+      ...[one.name, one.state, one.reason, one.enabled, one.last_error, one.leaks],
+    ]);
+  const before = await states();
+  for (const [name, verb] of [
+    ['counter', 'disable'],
+    ['resting', 'enable'],
+    ['resting', 'enable'],
+  ]) {
+    const { status, body } = await gateway.request(`/admin/v1/plugins/${name}/${verb}`, { method: 'POST' });
+    t.deepEqual([status, body.code], [409, 'plugin.file-invalid']);
+    t.regex(body.detail, /gateway\.yaml: cannot be changed by itself/);
+  }
+  t.deepEqual(await states(), before);
+  t.deepEqual([(await gateway.request('/dependent')).body.generation, control.setUps], [1, 1]);
+  t.is((await gateway.request('/resting')).status, 404);
+  await writeFile(path.join(gateway.folder, 'gateway.yaml'), yaml('{enabled: false}'));
+  t.is((await gateway.request('/admin/v1/plugins/resting/enable', { method: 'POST' })).status, 200);
+  t.is((await gateway.request('/resting')).status, 200);
+});
+
 test('an edit of gateway.yaml enables, disables and reconfigures while the gateway runs', async (t) => {
   const { plugin } = counting();
   await using gateway = await startTestGateway({ plugins: [plugin] });

@@ -44,7 +44,11 @@ test('the document is made once for what is live, and anew for what comes and go
   const [first, second] = [things, notes].map((one) => compileRoute(one, 'plugin', new InFlight()));
   let routes = [first!];
   let kinds: readonly { readonly name: string }[] = KINDS;
-  const openapi = liveOpenApi({ routes: () => [...routes], kinds: () => kinds }, '1');
+  const openapi = liveOpenApi(
+    () => [...routes],
+    () => kinds,
+    '1',
+  );
   const document = openapi();
   t.is(openapi(), document);
   routes = [first!, second!];
