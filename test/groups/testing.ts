@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts';
 
-await together('test/cli', 'test/testing', 'test/scripts', 'test/examples');
+await together('test/testing', 'test/scripts');
