@@ -64,6 +64,17 @@ eachGatewayDatabase(test, 'a chat that breaks after its approval waits again', a
   t.is(await next(), 'completed');
 });
 
+test('a chat in a conversation that waits has failed, by its caller’s mistake: the log has no word of it', async (t) => {
+  const { gateway, coze, chat, submit, next } = await start(t, [stream(['It is 42.'])]);
+  t.is(await next(), 'failed');
+  t.deepEqual(
+    gateway.logs().filter((line) => line.includes('a chat failed')),
+    [],
+  );
+  t.is((await submit()).body.data.status, 'in_progress');
+  t.is((await settled(coze, chat)).status as string, 'completed');
+});
+
 test('a stream that breaks after an approval ends with the pause, and its reason', async (t) => {
   const { submit, outputsFor, chat } = await start(t, [failure(500)]);
   const events = eventsOf((await submit(outputsFor(chat), { stream: true })).body);

@@ -1,4 +1,4 @@
-import type { Clock, Database, Ids, Lease } from 'agent-gateway';
+import { type Clock, type Database, GatewayError, type Ids, type Lease } from 'agent-gateway';
 import type {
   AgentTurn,
   AgentTurnRequest,
@@ -90,7 +90,8 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
       return await turned(work, signal, emit);
     } catch (thrown) {
       const reason = signal.aborted ? signal.reason : thrown;
-      if (!isCancellation(reason)) call.log.warn({ err: thrown, chatId: row.id }, 'a chat failed');
+      if (!isCancellation(reason) && !isCallers(reason))
+        call.log.warn({ err: thrown, chatId: row.id }, 'a chat failed');
       const entities = database.forTenant(call.principal.tenantId);
       return { row, change: await ends.broken(entities, row, reason) };
     }
@@ -121,4 +122,9 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
     await emit({ event: `conversation.chat.${name}`, data: chat });
     await emit({ event: 'done' });
   };
+}
+
+/** The session is busy, or waits for decisions: that is a caller's mistake, and no failure for the log. */
+function isCallers(reason: unknown): boolean {
+  return reason instanceof GatewayError && reason.kind === 'conflict';
 }
