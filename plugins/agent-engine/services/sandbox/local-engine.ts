@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'agent-gateway';
@@ -121,11 +121,9 @@ export async function runBubblewrap(
   const watch = setInterval(() => {
     const inner = status.innerPid();
     if (inner === undefined) return;
-    void memoryUse(inner).then((bytes) => {
-      if (bytes <= memoryBytes || status.exitCode() !== undefined) return;
-      isTooLarge = true;
-      kill();
-    });
+    if (memoryUse(inner) <= memoryBytes || status.exitCode() !== undefined) return;
+    isTooLarge = true;
+    kill();
   }, WATCH_MS);
   stop.addEventListener('abort', kill);
   try {
@@ -202,37 +200,46 @@ function closed(child: ChildProcess): Promise<void> {
 const MOST_PROCESSES = 512;
 
 /**
- * Bytes that a process and all its descendants hold in memory: their own pages and shared memory, files aside. A page that a fork
- * shares counts for each. 0 for a process that is gone.
+ * Bytes that a process and all its descendants hold in memory, or had to give to the swap: their own pages and shared memory, files aside. A page that a fork
+ * shares counts for each. 0 for a process that is gone. Reads in this turn: threads for that may all be waiting, for the resolver of names for example, and the
+ * kernel answers without waiting itself.
  */
-export async function memoryUse(pid: number): Promise<number> {
+function memoryUse(pid: number): number {
   const pending = [pid];
   let bytes = 0;
   for (let looked = 0; pending.length > 0 && looked < MOST_PROCESSES; looked += 1) {
     const next = pending.pop()!;
-    const [own, children] = await Promise.all([residentBytes(next), childrenOf(next)]);
-    bytes += own;
-    pending.push(...children);
+    bytes += heldBytes(next);
+    pending.push(...childrenOf(next));
   }
   return bytes;
 }
 
-async function residentBytes(pid: number): Promise<number> {
-  const status = await readOrNothing(`/proc/${pid}/status`);
+function heldBytes(pid: number): number {
   let kilobytes = 0;
-  for (const [, amount] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) kilobytes += Number(amount);
+  for (const [, amount] of textOf(`/proc/${pid}/status`).matchAll(HELD)) kilobytes += Number(amount);
   return kilobytes * 1024;
 }
 
-async function childrenOf(pid: number): Promise<readonly number[]> {
-  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const lists = await Promise.all(
-    threads.slice(0, MOST_PROCESSES).map((thread) => readOrNothing(`/proc/${pid}/task/${thread}/children`)),
-  );
+const HELD = /^(?:RssAnon|RssShmem|VmSwap):\s+(\d+) kB$/gm;
+
+function childrenOf(pid: number): readonly number[] {
+  const threads = orNothing(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const lists = threads
+    .slice(0, MOST_PROCESSES)
+    .map((thread) => textOf(`/proc/${pid}/task/${thread}/children`));
   return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
 }
 
+function textOf(path: string): string {
+  return orNothing(() => readFileSync(path, 'utf8')) ?? '';
+}
+
 /** A process may end at any moment, and its files with it. */
-function readOrNothing(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '');
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,8 @@
-import { spawn } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { access, type FileHandle, mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
@@ -124,6 +127,51 @@ except OSError: print('held')`;
   );
   t.is(Buffer.concat(output).toString(), '65534 False\nwrote /work/x\nheld\n');
   t.deepEqual(end, { exitCode: 0 });
+});
+
+test('memory is watched while all threads that read files wait, for the resolver of names for example', async (t) => {
+  if (!(await hasBubblewrap(t))) return;
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-fifo-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const fifo = path.join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const memoryBytes = 256 * 1024 * 1024;
+  const args = bubblewrapArguments({
+    language: 'python',
+    programs: await findHostPrograms('python', process.execPath),
+    folders: await findVisibleFolders(),
+    hidden: [],
+    rootRunsAs: process.getuid?.() === 0 ? 1_879_100_000 : undefined,
+    ...{ memoryBytes, timeoutMs: 20_000, hasFilter: false },
+  });
+  const code = `
+import os, time
+print('begun', flush=True)
+for _ in range(4):
+    if os.fork() == 0:
+        a = bytearray(b'x') * 100_000_000
+        time.sleep(3); os._exit(0)
+for _ in range(4): os.wait()`;
+  const readers: Promise<FileHandle>[] = [];
+  const end = await runBubblewrap(
+    { bwrap: '/usr/bin/bwrap', args, filter: undefined, memoryBytes, log: pino({ enabled: false }) },
+    {
+      job: sandboxJob('python', code),
+      stop: new AbortController().signal,
+      started: () => undefined,
+      // Node has four such threads. Each waits for somebody who writes.
+      stdout: () => {
+        while (readers.length < 4) readers.push(openFile(fifo, 'r'));
+      },
+      stderr: () => undefined,
+    },
+  );
+  const writer = openSync(fifo, constants.O_RDWR);
+  for (const reader of await Promise.all(readers)) await reader.close();
+  closeSync(writer);
+  t.is(readers.length, 4);
+  t.is(end.exitCode, null);
+  t.regex(end.note ?? '', /memory/);
 });
 
 test('a sandbox that cannot be built is unavailable, and the log says why', async (t) => {
