@@ -6,6 +6,7 @@ import {
   ToolsPoint,
 } from '../../../plugins/agent-engine/contract.ts';
 import { testPlugin } from '../../support/plugins.ts';
+import { PROTOS, SERVICES } from './grpc-kit.ts';
 import { startRecords } from './records-gateway.ts';
 
 const tool = (name: string): Tool => ({
@@ -52,4 +53,25 @@ test('tools are listed as the tenant may use them now: with those of plugins, wi
   t.deepEqual([...(await listed(two.token)).keys()], ['current_time']);
   isAway = true;
   t.false((await listed(one.token)).has(own), 'a source that is away is left out');
+});
+
+test('a tool that is called by its ref does not wait for another source that hangs', async (t) => {
+  const asked: string[] = [];
+  const hung = testPlugin('hung', {
+    setup(scope) {
+      scope.contribute(ToolsPoint, {
+        prefix: 'plugin/hung/',
+        list: (tenantId) => {
+          asked.push(tenantId);
+          return new Promise(() => {});
+        },
+      });
+    },
+  });
+  const gateway = await startRecords(t, { plugins: [hung] });
+  const proto = new URL('svc/tool/v1/tool.proto', PROTOS);
+  const call = { tool_id: 'builtin/calculator', parameters: { expression: '6*7' } };
+  const { message } = await gateway.grpc({ proto, service: SERVICES.tool }).call('InvokeTool', call);
+  t.like(message, { success: true, output: '42' });
+  t.deepEqual(asked, []);
 });

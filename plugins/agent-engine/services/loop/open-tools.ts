@@ -2,7 +2,7 @@ import type { Ids, ResourceView } from 'agent-gateway';
 import { ToolErrors, type Tools } from '../../contract.ts';
 import { NO_GUARDS } from '../guard/chat/chat-guards.ts';
 import type { ArgumentCheck } from '../tools/argument-check.ts';
-import { matchesRef, type ToolCatalog } from '../tools/tool-catalog.ts';
+import { isToolRef, matchesRef, type ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';
 import { type ExecutionParts, execute } from './execute.ts';
 
@@ -35,7 +35,10 @@ export function openTools(parts: ToolsParts): Tools {
     },
     async invoke({ tool: wanted, parameters, context }) {
       const { signal, principal } = context;
-      const { tools } = await toolCatalog.offer({ tenantId: principal.tenantId, signal });
+      // A ref says whose tool it is: another server that hangs does not hold up its call.
+      const wishes =
+        isToolRef(wanted) && !isSkill(wanted) ? [{ ref: wanted, requiresApproval: false }] : undefined;
+      const { tools } = await toolCatalog.offer({ tenantId: principal.tenantId, signal, wishes });
       const offered =
         tools.find(({ tool }) => tool.ref === wanted) ?? tools.find(({ name }) => name === wanted);
       if (offered === undefined)
@@ -67,4 +70,9 @@ export function openTools(parts: ToolsParts): Tools {
       return done.outcome;
     },
   };
+}
+
+/** The tool of a single skill is offered only to agents that name it, so it is in no list. */
+function isSkill(ref: string): boolean {
+  return ref.startsWith('skill://');
 }
