@@ -3,7 +3,7 @@ import type { Clock, Ids } from 'agent-gateway';
 import type { HubEvent } from '../contract.ts';
 import { ANONYMOUS, contentOf, type HubGene, readGene } from '../rules/hub-gene.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
-import type { GeneStore } from '../store/genes.ts';
+import { confidenceOf, type GeneStore } from '../store/genes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
 import { HubErrors } from './errors.ts';
@@ -94,11 +94,8 @@ export function createEvents(parts: {
       // The tombstone is stored before subscribers are notified: otherwise a search could still find the gene after its revocation was delivered.
       if (!(await genes.note({ nodeId, geneId: gene.geneId, content, gene, state, updatedAt: now })))
         throw HubErrors.geneRevoked();
-      // A revocation also counts with the confidence of the promotion, so that it reaches the subscribers that received the promotion.
-      const confidence = Math.max(
-        gene.confidence,
-        type === 'gene_revoked' ? (before?.gene.confidence ?? 0) : 0,
-      );
+      // A revocation also counts with the highest confidence of its promotions, so that it reaches the subscribers that received one of them.
+      const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? confidenceOf(before) : 0);
       const event = eventOf(nodeId, reported, now);
       const full = await deliveries.full(MAX_WAITING);
       const rows: DeliveryRow[] = [];

@@ -21,18 +21,23 @@ export function createGeneStore(database: Pick<Database, 'system' | 'transaction
     /**
      * Stores what a node reports of a gene. A revoked gene stays revoked: then nothing is stored, and the result is false.
      */
-    note: (gene: Omit<GeneRow, 'id' | 'wasPromoted'>): Promise<boolean> =>
+    note: (gene: Omit<GeneRow, 'id' | 'wasPromoted' | 'promotedWith'>): Promise<boolean> =>
       database.transaction(
         async (entities) => {
           const id = rowId(gene.nodeId, gene.geneId);
           const before = await entities.findOne(GeneTable, { id });
           if (before?.state === 'revoked' && gene.state !== 'revoked') return false;
           const wasPromoted = before?.wasPromoted === true || gene.state === 'promoted';
+          const promotedWith =
+            gene.state === 'promoted'
+              ? Math.max(gene.gene.confidence, confidenceOf(before))
+              : (before?.promotedWith ?? null);
+          const row = { ...gene, wasPromoted, promotedWith };
           // A condition on the state: of a concurrent promotion and revocation the revocation stays, in either order.
-          if (before === null) await entities.insert(GeneTable, { ...gene, id, wasPromoted });
+          if (before === null) await entities.insert(GeneTable, { ...row, id });
           else {
             const where = gene.state === 'revoked' ? { id } : { id, state: 'promoted' as const };
-            if ((await entities.nativeUpdate(GeneTable, where, { ...gene, wasPromoted })) === 0) return false;
+            if ((await entities.nativeUpdate(GeneTable, where, row)) === 0) return false;
           }
           return true;
         },
@@ -67,6 +72,13 @@ export function createGeneStore(database: Pick<Database, 'system' | 'transaction
     newest: (limit: number): Promise<[GeneRow[], number]> =>
       database.system().findAndCount(GeneTable, {}, { orderBy: { updatedAt: 'desc', id: 'desc' }, limit }),
   };
+}
+
+/** The highest confidence with which a gene was promoted; 0 for one that never was. Pure. */
+export function confidenceOf(
+  row: Pick<GeneRow, 'gene' | 'state' | 'promotedWith'> | null | undefined,
+): number {
+  return row?.promotedWith ?? (row?.state === 'promoted' ? row.gene.confidence : 0);
 }
 
 function rowId(nodeId: string, geneId: string): string {

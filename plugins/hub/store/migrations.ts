@@ -98,5 +98,11 @@ const initial: Migration = {
   ],
 };
 
+/** The highest confidence with which a gene was promoted. A released migration never changes. */
+const promotedWith: Migration = {
+  name: '002-promoted-with',
+  up: (schema, types) => [schema.alterTable('hub_genes').addColumn('promoted_with', types.double)],
+};
+
 /** The migrations of the hub, in order. */
-export const migrations: readonly Migration[] = [initial];
+export const migrations: readonly Migration[] = [initial, promotedWith];
