@@ -47,6 +47,26 @@ test('the status shows files and plugins to operators, and a tenant its agents; 
   }
 });
 
+test('an agent whose file cannot be read as YAML any more says why', async (t) => {
+  const gateway = await startRuntime(t);
+  const file = path.join(gateway.folder, 'agents.d', 'clerk.yaml');
+  const reload = () => gateway.request('/api/v2/admin/reload', { method: 'POST' });
+  const shown = async () => (await gateway.request('/api/v2/admin/status')).body.agents;
+  await writeFile(file, AGENT);
+  await reload();
+  await writeFile(file, `${AGENT}tools: [\n`);
+  await reload();
+  const [broken, ...others] = await shown();
+  t.like(broken, { name: 'clerk', type: 'chat_model_agent', status: 'failed', file: 'clerk.yaml' });
+  t.regex(broken.error, /^line \d: Flow sequence/);
+  t.deepEqual(others, []);
+  await writeFile(file, '');
+  await reload();
+  t.like(await shown(), [
+    { name: 'clerk', status: 'failed', error: 'is empty; delete it to remove what it held' },
+  ]);
+});
+
 test('an operator follows the log from a level on, without credentials, until he leaves', async (t) => {
   const gateway = await startRuntime(t);
   const { token } = gateway;

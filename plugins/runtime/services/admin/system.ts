@@ -1,5 +1,11 @@
 import type { Database } from 'agent-gateway';
-import { DEFAULT_TENANT_ID, type Deployment, type DocumentReport, type Resources } from 'agent-gateway';
+import {
+  DEFAULT_TENANT_ID,
+  type Deployment,
+  type DocumentReport,
+  type FileReport,
+  type Resources,
+} from 'agent-gateway';
 import type { Agents } from '../../../agent-engine/contract.ts';
 import { allAgents } from '../../store/agents.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
@@ -34,10 +40,10 @@ export function createSystem(parts: SystemParts) {
   const declared = () =>
     resources
       .report()
-      .files.flatMap(({ file, documents }) =>
-        documents
+      .files.flatMap((report) =>
+        report.documents
           .filter(({ kind, name }) => kind === 'Agent' && name !== undefined)
-          .map((one) => ({ file, ...one })),
+          .map((one) => ({ file: report.file, ...one, problems: problemsOf(one, report) })),
       );
 
   /** The agents that the files of agents.d declare, valid or not. */
@@ -105,6 +111,13 @@ export function createSystem(parts: SystemParts) {
 
 /** Files that an event names at most. */
 const MAX_REPORTED = 100;
+
+/** The problems of a document. One that its file no longer shows, since it cannot be read, has those of the file, or of what there is instead. Pure. */
+function problemsOf({ status, problems }: DocumentReport, file: FileReport): DocumentReport['problems'] {
+  if (status !== 'failed' || problems.length > 0) return problems;
+  const nameless = file.documents.filter(({ kind }) => kind === undefined);
+  return [...file.problems, ...nameless.flatMap((document) => document.problems)];
+}
 
 function inWords({ line, pointer, message }: DocumentReport['problems'][number]): string {
   return [line === undefined ? '' : `line ${line}`, pointer, message]
