@@ -40,6 +40,9 @@ export const ChatEntity = defineEntity({
 /** The status of a stored chat; `created` occurs only as an event. */
 export type StoredStatus = 'in_progress' | 'completed' | 'failed' | 'requires_action' | 'canceled';
 
+/** Unfinished chats of a conversation that are looked at: only one turn runs in it at a time. */
+const MOST_UNFINISHED = 100;
+
 /** A row of `runtime_chats`. */
 export type ChatRow = Omit<InferEntity<typeof ChatEntity>, 'tenantId'>;
 
@@ -73,13 +76,18 @@ export function chatMove({ id, status, result }: ReadChat, change: ChatChange): 
   return writes.update(ChatEntity, { id, status, result }, change, { expect: 1 });
 }
 
-/** Completes the chat that waits in a conversation, if there is one, as a part of the transaction that continues it without the v3 API. */
-export function chatCompletion(
+/** The newest chats of a conversation that have no end yet. */
+export function unfinishedChats(
+  entities: TenantEntityManager,
   { conversationId, botId }: Pick<ChatRow, 'conversationId' | 'botId'>,
-  completedAt: Date,
-): RowWrite {
-  const waiting = { conversationId, botId, status: 'requires_action' } as const;
-  return writes.update(ChatEntity, waiting, { status: 'completed', completedAt });
+): Promise<readonly ChatRow[]> {
+  const where = { conversationId, botId, status: { $in: ['in_progress', 'requires_action'] as const } };
+  return entities.rows(ChatEntity, where, { orderBy: { createdAt: 'desc' }, limit: MOST_UNFINISHED });
+}
+
+/** Completes a chat as a part of a transaction; nothing happens where it is no longer as it was read. */
+export function chatCompletion({ id, status, result }: ReadChat, completedAt: Date): RowWrite {
+  return writes.update(ChatEntity, { id, status, result }, { status: 'completed', completedAt });
 }
 
 /** Milliseconds for which a chat can be retrieved, unless a retention rule says otherwise. */

@@ -159,6 +159,25 @@ eachGatewayDatabase(
   },
 );
 
+test('a pause that is answered without the chat completes it also where its process died before', async (t) => {
+  const left = [{}, { end: 'requires_action' }];
+  for (const result of left) {
+    const { leave, v2, retrieve } = await start(t, [stream(['It is 42.'])]);
+    await leave({ status: 'in_progress' }, result);
+    t.is((await v2('resume', { input: { decision: 'approve' } })).status, 200);
+    const { status, last_error } = await retrieve();
+    t.deepEqual([status as string, last_error], ['completed', undefined]);
+  }
+});
+
+test('the answer to a later pause does not complete a chat whose own was discarded', async (t) => {
+  const { v2, retrieve } = await start(t, [approvalAsked, stream(['It is 42.'])]);
+  await v2('abort', {});
+  await v2('stream', { message: '6*7?' });
+  t.is((await v2('resume', { input: { decision: 'approve' } })).status, 200);
+  t.is((await retrieve()).status as string, 'canceled');
+});
+
 test('a pause that is discarded without the chat cancels it, and a later one is not its own', async (t) => {
   const { v2, retrieve, submit, open, outputsFor, chat } = await start(t, [approvalAsked]);
   t.is((await v2('abort', {})).status, 200);

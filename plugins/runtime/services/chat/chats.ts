@@ -19,9 +19,9 @@ import {
   type OpenInterrupts,
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
-import { chatCompletion } from '../../store/chats.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
+import { completionsOf } from '../v3-chat/chat-ends.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
 import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
@@ -189,8 +189,8 @@ export function createChats(parts: ChatParts) {
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const report = reportChat(webhookEvents, { agentId: agent, call });
-      const waited = { conversationId: sessionId, botId: agent };
-      const ofV3 = async () => [chatCompletion(waited, new Date(clock.now()))];
+      const entities = database.forTenant(call.principal.tenantId);
+      const ofV3 = () => completionsOf(checkpoints, entities, { sessionId, agent }, new Date(clock.now()));
       let decided: readonly Interrupt[] = [];
       try {
         return await carriedOut(call, style, (inner, more) =>

@@ -1,6 +1,13 @@
-import { type Clock, KernelErrors, type TenantEntityManager } from 'agent-gateway';
+import { type Clock, KernelErrors, type RowWrite, type TenantEntityManager } from 'agent-gateway';
 import type { Checkpoint, Checkpoints } from '../../../agent-engine/contract.ts';
-import { type ChatChange, type ChatRow, findChat, moveChat } from '../../store/chats.ts';
+import {
+  type ChatChange,
+  type ChatRow,
+  chatCompletion,
+  findChat,
+  moveChat,
+  unfinishedChats,
+} from '../../store/chats.ts';
 import { brokenChat, recordedEnd, resultOf } from './chat-record.ts';
 
 /** How often a change is retried where the chat changes meanwhile. */
@@ -59,4 +66,21 @@ export function createChatEnds({ checkpoints, clock }: EndParts) {
       await entities.writeTogether([checkpoints.take({ ...placeOf(row), checkpointId: pause })]);
     },
   };
+}
+
+/**
+ * Completes the chat whose open pause a turn outside of the v3 API has answered, for the commit of that turn: the chat waits, or was being continued with the
+ * same pause by a process that died, or that now finds it answered.
+ */
+export async function completionsOf(
+  checkpoints: Pick<Checkpoints, 'find'>,
+  entities: TenantEntityManager,
+  { sessionId, agent }: { readonly sessionId: string; readonly agent: string },
+  completedAt: Date,
+): Promise<readonly RowWrite[]> {
+  const open = await checkpoints.find(entities, { sessionId, agent });
+  const chats = await unfinishedChats(entities, { conversationId: sessionId, botId: agent });
+  return chats
+    .filter((row) => open !== undefined && resultOf(row).pause === open.checkpoint.id)
+    .map((row) => chatCompletion(row, completedAt));
 }
