@@ -9,11 +9,12 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { boundedFetch } from './bounded-fetch.ts';
 import type { McpEndpoint, McpFailure } from './mcp-connections.ts';
 
 /** Where programs are looked for; nothing else of the gateway's environment is passed on. */
 const PATH = '/usr/local/bin:/usr/bin:/bin';
-/** Bytes of one message of a program. */
+/** Bytes of one message of a server. */
 const MAX_MESSAGE = 4 * 1024 * 1024;
 /** Pages of a list of tools at most. */
 const MAX_PAGES = 10;
@@ -62,7 +63,7 @@ function transportOf(endpoint: McpEndpoint) {
       maxBufferSize: MAX_MESSAGE,
     });
   }
-  const options = { requestInit: { headers: { ...endpoint.headers } } };
+  const options = { requestInit: { headers: { ...endpoint.headers } }, fetch: boundedFetch(MAX_MESSAGE) };
   const url = new URL(endpoint.url);
   return endpoint.transport === 'sse'
     ? new SSEClientTransport(url, options)

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import type { LiveResource, Resource, ResourceView } from '../../../../../kernel/index.ts';
@@ -121,6 +125,41 @@ test('tools over HTTP are called with the headers of the resource', async (t) =>
   });
   t.deepEqual(await tool('add').invoke({ a: 1, b: 2 }, toolContext()), { content: '3', isError: false });
   t.true(server.requests.every(({ authorization }) => authorization === 'secret of env:SEARCH_TOKEN'));
+});
+
+test('an answer over HTTP that is too long for a message is not read to its end', async (t) => {
+  let isCut = false;
+  const server = http.createServer(async (request, response) => {
+    const { id, method, params } = JSON.parse((await text(request)) || '{}');
+    response.on('close', () => {
+      isCut ||= !response.writableFinished;
+    });
+    const known: Record<string, object> = {
+      initialize: {
+        protocolVersion: params?.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'long', version: '1' },
+      },
+      'tools/list': { tools: [{ name: 'long', inputSchema: { type: 'object' } }] },
+      'tools/call': { content: [{ type: 'text', text: 'x'.repeat(32 * 1024 * 1024) }] },
+    };
+    const error = { code: -32_601, message: 'unknown' };
+    const result = known[method];
+    response.writeHead(id === undefined ? 202 : 200, { 'content-type': 'application/json' });
+    response.end(
+      id === undefined ? '' : JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { tool } = await open(t, { transport: 'http', url });
+  await t.throwsAsync(tool('long').invoke({}, toolContext()), {
+    code: 'mcp.unavailable',
+    message: /broke. Whether the call was carried out is not known/,
+  });
+  await until(() => isCut);
 });
 
 test("a tool's own failure and bad arguments are results for the model", async (t) => {
