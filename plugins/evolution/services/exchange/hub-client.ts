@@ -9,7 +9,7 @@ const MAX_ANSWER = 1024 * 1024;
 
 /** The experience hubs that the operator has configured. */
 export interface HubClient {
-  /** Matching genes, as the hubs report them: not trustworthy. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`. */
+  /** Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`. */
   search(text: string, signal: AbortSignal): Promise<readonly unknown[]>;
 }
 
@@ -42,10 +42,28 @@ export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
       const answers = await Promise.allSettled(hubs.map((hub) => ask(hub, text, signal)));
       caller.throwIfAborted();
       const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-      if (found.length > 0) return found.flat();
+      if (found.length > 0) return merged(found);
       throw ExchangeErrors.hubFailed(undefined, { cause: (answers[0] as PromiseRejectedResult).reason });
     },
   };
+}
+
+/** The answers of several hubs as one. A caller takes only the first genes, so that one hub could leave no room for the others. Pure. */
+function merged(answers: readonly (readonly unknown[])[]): readonly unknown[] {
+  const byClaim = answers.flat().toSorted((one, other) => claimed(other) - claimed(one));
+  const seen = new Set<unknown>();
+  return byClaim.filter((gene) => {
+    const { geneId } = (gene ?? {}) as { readonly geneId?: unknown };
+    const isNew = geneId === undefined || !seen.has(geneId);
+    seen.add(geneId);
+    return isNew;
+  });
+}
+
+/** What is no confidence claims nothing: otherwise a hub could take all of the room with it. */
+function claimed(gene: unknown): number {
+  const { confidence } = (gene ?? {}) as { readonly confidence?: unknown };
+  return typeof confidence === 'number' && confidence <= 1 ? confidence : 0;
 }
 
 async function readText(response: Response): Promise<string> {

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { createHubClient } from '../../../plugins/evolution/services/exchange/hub-client.ts';
+
+/** A hub that answers every search with these genes. */
+async function startHub(t: ExecutionContext, results: readonly unknown[]) {
+  const server = http.createServer((_, response) => response.end(JSON.stringify({ results })));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: undefined };
+}
+
+test('of several hubs the genes that claim most come first, each once, and one that is away costs its own', async (t) => {
+  const many = Array.from({ length: 200 }, (_, at) => ({ geneId: `a${at}`, confidence: 0.5 }));
+  const shared = { geneId: 'shared', confidence: 0.7 };
+  const first = await startHub(t, [shared, ...many, null, { geneId: 'liar', confidence: 7 }]);
+  const other = await startHub(t, [
+    { geneId: 'best', confidence: 0.9 },
+    { ...shared, confidence: 0.6 },
+  ]);
+  const away = { url: 'http://127.0.0.1:9', apiKey: undefined };
+  const found = await createHubClient([first, away, other]).search('x', AbortSignal.timeout(10_000));
+  t.deepEqual(found.slice(0, 3), [{ geneId: 'best', confidence: 0.9 }, shared, many[0]]);
+  t.is(found.length, 204);
+});
