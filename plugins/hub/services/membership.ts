@@ -8,8 +8,9 @@ import type { SigningKey } from './keys.ts';
 export const LOOK_EVERY_MS = 5_000;
 /** The path to which hubs deliver the events of other nodes. */
 export const INBOX = '/api/v1/deliveries';
-/** Subscriptions that are searched for the one of this gateway. */
+/** Subscriptions of one answer, and those that are searched for the one of this gateway at least: a hub has 10,000 at most. */
 const PAGE = 500;
+const MOST_LISTED = 10_000;
 
 /** The membership of this gateway in one hub. */
 interface Standing {
@@ -51,15 +52,25 @@ export function createMembership(parts: {
     return (typeof seconds === 'number' && seconds >= 1 && seconds <= 3_600 ? seconds : HEARTBEAT_S) * 1_000;
   }
 
+  /** Whether the hub has the subscription already; several gateways may share a key, and so a list. */
+  async function isSubscribed(hub: JoinedHub, signal: AbortSignal): Promise<boolean> {
+    for (let offset = 0; ; offset += PAGE) {
+      const path = `/api/v1/subscriptions?limit=${PAGE}&offset=${offset}`;
+      const { body } = require2xx(
+        await calls.plain(hub, 'GET', path, undefined, signal),
+        'the list of subscriptions',
+      );
+      const { subscriptions = [] } = (body ?? {}) as {
+        subscriptions?: readonly { callback_url?: unknown }[];
+      };
+      if (subscriptions.some(({ callback_url }) => callback_url === callbackUrl)) return true;
+      if (subscriptions.length < PAGE || offset >= MOST_LISTED) return false;
+    }
+  }
+
   /** Subscribes, unless the hub has the subscription already. */
   async function subscribe(hub: JoinedHub, signal: AbortSignal): Promise<void> {
-    const path = `/api/v1/subscriptions?limit=${PAGE}`;
-    const { body } = require2xx(
-      await calls.plain(hub, 'GET', path, undefined, signal),
-      'the list of subscriptions',
-    );
-    const { subscriptions } = (body ?? {}) as { subscriptions?: readonly { callback_url?: unknown }[] };
-    if (subscriptions?.some(({ callback_url }) => callback_url === callbackUrl)) return;
+    if (await isSubscribed(hub, signal)) return;
     const wanted = { callback_url: callbackUrl, events: HUB_EVENTS };
     require2xx(await calls.plain(hub, 'POST', '/api/v1/subscriptions', wanted, signal), 'the subscription');
   }
