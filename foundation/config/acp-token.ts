@@ -19,6 +19,8 @@ export type AcpToken =
 
 const TOKEN = /^acp_[A-Za-z0-9_-]{43}$/;
 const MAX_FILE_BYTES = 1024;
+const DISK_IS_FULL =
+  'cannot be written, its disk is full: make room there, or move the files of the gateway to another disk (SVC_DATA_DIR)';
 
 /**
  * The static token (decisions 0.5): what `SVC_ACP_TOKEN` says; else, outside production, the one in
@@ -46,6 +48,8 @@ export async function ensureAcpToken(options: {
     throw unusable(file, 'vanished while it was read');
   } catch (error) {
     if (error instanceof ConfigurationError || !isSystemError(error)) throw error;
+    // With the variable the same disk would fail for the database next.
+    if (['ENOSPC', 'EDQUOT'].includes(error.code)) throw invalid(file, DISK_IS_FULL, error);
     throw unusable(file, `cannot be kept (${error.code})`, error);
   }
 }
@@ -83,6 +87,9 @@ async function keepToken(file: string, token: string): Promise<boolean> {
 }
 
 function unusable(file: string, reason: string, cause?: unknown): ConfigurationError {
-  const message = `${reason}; or set SVC_ACP_TOKEN`;
+  return invalid(file, `${reason}; or set SVC_ACP_TOKEN`, cause);
+}
+
+function invalid(file: string, message: string, cause: unknown): ConfigurationError {
   return new ConfigurationError([{ name: '', file, message }], { cause });
 }

@@ -100,3 +100,14 @@ test('a data folder that is a file stops the start with the reason', async (t) =
   await writeFile(t.context.dataDir, '');
   await t.throwsAsync(ensure(t.context.dataDir), { instanceOf: ConfigurationError, message: /ENOTDIR/ });
 });
+
+test('on a full disk the start says that it is full and what to do, and not to set the variable', async (t) => {
+  const { dataDir } = t.context;
+  const full = () => {
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  };
+  const options = { configured: undefined, production: false, dataDir, ids: { bytes: full } };
+  const error = await t.throwsAsync(ensureAcpToken(options), { instanceOf: ConfigurationError });
+  t.regex(error?.message ?? '', /acp-token: cannot be written, its disk is full: make room there/);
+  t.notRegex(error?.message ?? '', /SVC_ACP_TOKEN/);
+});
