@@ -11,7 +11,14 @@ const PLACES: Readonly<Record<Family, (options: Where) => readonly [what: string
   mysql: ({ url = '' }) => ['MySQL or MariaDB', ` at DATABASE_URL=${withoutPassword(url)}`],
 };
 
-/** What operators do about a full disk. */
+/** What operators do about a database that is read-only. */
+const WRITABLE: Readonly<Record<Family, string>> = {
+  sqlite: 'make the file and its folder writable for the gateway',
+  postgres: 'it may be a replica, name the server that takes writes',
+  mysql: 'it may be a replica, name the server that takes writes',
+};
+
+/** What they do about a full disk. */
 const REMEDIES: Readonly<Record<Family, string>> = {
   sqlite: 'make room there, or move the files of the gateway to another disk (SVC_DATA_DIR)',
   postgres: 'make room on the server',
@@ -33,10 +40,11 @@ export function asStartFailure(family: Family, options: Where, error: unknown): 
 }
 
 function cannotWrite(family: Family, options: Where, cause: unknown): DatabaseStartError {
-  const what =
-    diskFailure(cause) === 'broken'
-      ? `its disk reports errors (${reason(cause)})`
-      : `its disk is full: ${REMEDIES[family]}`;
+  const what = {
+    broken: `its disk reports errors (${reason(cause)})`,
+    full: `its disk is full: ${REMEDIES[family]}`,
+    'read-only': `it is read-only: ${WRITABLE[family]}`,
+  }[diskFailure(cause) ?? 'full'];
   const [database, where] = PLACES[family](options);
   return new DatabaseStartError(`${database}${where} cannot be written, ${what}`, { cause });
 }

@@ -6,16 +6,33 @@ const FULL = /^(SQLITE_FULL|53100|ER_DISK_FULL|ER_RECORD_FILE_FULL)$/;
 /** What they say where it fails. */
 const BROKEN = /^(SQLITE_IOERR.*|58030)$/;
 
+/**
+ * What they say where it is read-only: a file, or a server to which a failover has not come yet, or no longer. Nobody begins a read-only transaction here, so a server that
+ * speaks of one means itself.
+ */
+const READ_ONLY =
+  /^(SQLITE_READONLY.*|25006|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|ER_READ_ONLY_MODE|ER_OPEN_AS_READONLY|ER_INNODB_READ_ONLY)$/;
+
+/** Why a database stores nothing. */
+type DiskFailure = 'full' | 'broken' | 'read-only';
+
+const DETAILS: Readonly<Record<DiskFailure, string>> = {
+  full: 'The database takes no writes: its disk is full',
+  broken: 'The disk of the database reports errors',
+  'read-only': 'The database takes no writes: it is read-only',
+};
+
 /** Milliseconds for which a refused write counts where no other write follows. */
 const HELD_MS = 60_000;
 
 /** What is wrong with the disk of the database, where an error or one of its causes says so. */
-export function diskFailure(error: unknown): 'full' | 'broken' | undefined {
+export function diskFailure(error: unknown): DiskFailure | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as { code?: unknown };
     if (typeof code !== 'string') continue;
     if (FULL.test(code)) return 'full';
     if (BROKEN.test(code)) return 'broken';
+    if (READ_ONLY.test(code)) return 'read-only';
   }
   return undefined;
 }
@@ -23,16 +40,11 @@ export function diskFailure(error: unknown): 'full' | 'broken' | undefined {
 /** `database.unavailable` for a failure of the disk; undefined for every other error. */
 export function diskUnavailable(error: unknown): Error | undefined {
   const failure = diskFailure(error);
-  if (failure === undefined) return undefined;
-  const detail =
-    failure === 'full'
-      ? 'The database takes no writes: its disk is full'
-      : 'The disk of the database reports errors';
-  return DatabaseErrors.unavailable(detail, { cause: error });
+  return failure && DatabaseErrors.unavailable(DETAILS[failure], { cause: error });
 }
 
 /**
- * Whether the disk takes what is written. A full disk answers reads, so a ping does not see it, and to write for each ping would cost the database more than it is worth: the
+ * Whether the disk takes what is written. A full disk, or one that is read-only, answers reads, so a ping does not see it, and to write for each ping would cost the database more than it is worth: the
  * writes that come anyway say it. Those of the audit trail are tried until they succeed, so they also find out when there is room again.
  */
 export interface DiskWatch {

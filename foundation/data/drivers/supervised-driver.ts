@@ -12,7 +12,7 @@ import { DeadlineError, within } from '../../base/deadline.ts';
 import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
-import { type DiskWatch, diskUnavailable } from './disk-failures.ts';
+import { type DiskWatch, diskFailure, diskUnavailable } from './disk-failures.ts';
 import { assertStorable } from './values.ts';
 
 /** What is added to a family's own Kysely driver. */
@@ -123,6 +123,7 @@ class SupervisedDriver implements Driver {
     if (connection.isReleased) return;
     connection.isReleased = true;
     connection.isInTransaction = false;
+    if (connection.isReadOnly) closeSocket(connection.inner);
     try {
       await this.#driver.releaseConnection(connection.inner);
     } finally {
@@ -195,6 +196,8 @@ class SupervisedConnection implements DatabaseConnection {
   /** Ends the turn of its user. */
   release: Release | undefined;
   isInTransaction = false;
+  /** Its server was demoted. MySQL keeps the connections, and all would stay with it: the next may lead to another. PostgreSQL ends them by itself. */
+  isReadOnly = false;
   #hasWritten = false;
   readonly #supervision: Supervision;
 
@@ -256,7 +259,7 @@ class SupervisedConnection implements DatabaseConnection {
   }
 
   #operation<T>(run: () => Promise<T>): Promise<T> {
-    return operate(this.#supervision, run);
+    return operate(this.#supervision, run, this);
   }
 
   /** A server that went silent keeps the connection; the caller gets an error and the pool a free place. */
@@ -267,16 +270,20 @@ class SupervisedConnection implements DatabaseConnection {
       return await within(answerTimeoutMs, 'a statement', run());
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; a silent server does not answer
+      closeSocket(this.inner);
       throw DatabaseErrors.unavailable('The database did not answer in time');
     }
   }
 }
 
+/** Without asking the server, where the driver can (MySQL). */
+const closeSocket = (inner: DatabaseConnection) => void inner.killSession?.(async () => {}).catch(() => {});
+
 /** Runs an operation of a driver under the guard. @throws database.unavailable for what `asUnavailable` names */
-function operate<T>({ guard, disk }: Supervision, run: () => Promise<T>): Promise<T> {
-  return guard.operation(run).catch((error) => {
-    disk?.failed(error);
+function operate<T>(parts: Supervision, run: () => Promise<T>, on?: SupervisedConnection): Promise<T> {
+  return parts.guard.operation(run).catch((error) => {
+    parts.disk?.failed(error);
+    if (on !== undefined && diskFailure(error) === 'read-only') on.isReadOnly = true;
     return asUnavailable(error);
   });
 }
