@@ -17,7 +17,8 @@ import {
   type WriteAtOnce,
 } from './driver.ts';
 import { keepStatements, type PreparingDatabase } from './statement-cache.ts';
-import { createTurn, unavailableOr, whenFree } from './supervised-driver.ts';
+import { createTurn, whenFree } from './supervised-driver.ts';
+import { unavailableOr } from './unavailable.ts';
 
 /** Milliseconds that SQLite itself waits for a lock; it blocks the process, so the supervised driver does the long waiting. */
 const BLOCKING_BUSY_MS = 20;

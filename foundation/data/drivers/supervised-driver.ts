@@ -12,7 +12,8 @@ import { DeadlineError, within } from '../../base/deadline.ts';
 import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
-import { type DiskWatch, diskFailure, diskUnavailable } from './disk-failures.ts';
+import { type DiskWatch, diskFailure } from './disk-failures.ts';
+import { asUnavailable } from './unavailable.ts';
 import { assertStorable } from './values.ts';
 
 /** What is added to a family's own Kysely driver. */
@@ -307,42 +308,4 @@ export async function whenFree<T>(run: () => T | Promise<T>, timeoutMs: number):
 /** True where another process has the lock of an SQLite file. */
 function isBusy(error: unknown): boolean {
   return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
-}
-
-/** Codes of the operating system and of mysql2 for a connection that was not made or is no more. */
-const CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'PROTOCOL_CONNECTION_LOST',
-  'ER_CON_COUNT_ERROR',
-  'ER_SERVER_SHUTDOWN',
-  'ER_CONNECTION_KILLED',
-]);
-/** SQLSTATEs of PostgreSQL: connection exceptions, too many connections, and the server's shutdown or start. */
-const SQL_STATE = /^(08...|53300|57P0[1235])$/;
-/** pg and its pool name these by their text alone. */
-const TEXT =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)|closed state$/;
-
-/** Throws `database.unavailable` in place of a failure to reach the server, or of its disk, and every other error as it is. */
-export function asUnavailable(error: unknown): never {
-  throw unavailableOr(error);
-}
-
-/** The same as a value. */
-export function unavailableOr(error: unknown): unknown {
-  const disk = diskUnavailable(error);
-  if (disk !== undefined) return disk;
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  const lost =
-    (typeof code === 'string' && (CODES.has(code) || SQL_STATE.test(code))) ||
-    (typeof message === 'string' && TEXT.test(message));
-  return lost ? DatabaseErrors.unavailable(undefined, { cause: error }) : error;
 }

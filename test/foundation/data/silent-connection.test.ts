@@ -46,4 +46,30 @@ for (const family of ['postgres', 'mysql'] as const) {
       await t.notThrowsAsync(use(database));
     });
   }
+
+  test(`${family}: a write that waits too long for another transaction is unavailable, and undone`, async (t) => {
+    const fresh = await freshDatabase(t, family);
+    if (fresh === undefined) return;
+    const database = await openDatabase({ ...fresh.options, statementTimeoutMs: 200 });
+    const other = await openDatabase({ ...fresh.options, guardTransactions: false });
+    t.teardown(() => Promise.all([database.close(), other.close()]));
+    await database.register(notes);
+    await seed(database);
+    const update = { text: 'mine' };
+    const held = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    const holder = other.transaction(async (em) => {
+      await em.execute(`update notes set text = 'theirs' where id = 'a1'`);
+      held.resolve();
+      await done.promise;
+    });
+    await held.promise;
+    const tenant = database.forTenant(TENANT_A);
+    await t.throwsAsync(tenant.update(Note, { id: 'a1' }, update), { code: 'database.unavailable' });
+    done.resolve();
+    await holder;
+    const [row] = await tenant.rows(Note, { id: 'a1' }, { fields: ['text'], limit: 1 });
+    t.is(row?.text, 'theirs');
+    t.is(await tenant.update(Note, { id: 'a1' }, update), 1);
+  });
 }

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect } from 'kysely';
 import {
-  asUnavailable,
   createTurn,
   type Supervision,
   supervise,
 } from '../../../foundation/data/drivers/supervised-driver.ts';
+import { asUnavailable } from '../../../foundation/data/drivers/unavailable.ts';
 import { TransactionGuard } from '../../../foundation/data/transaction-guard.ts';
 
 /** A driver that does what a test says. */
@@ -104,15 +104,24 @@ test('a statement that finds the file locked is tried again until its time is ov
     throw busy();
   });
   const other = supervised({ acquireConnection: async () => always }, { busyTimeoutMs: 5 });
-  await t.throwsAsync((await other.acquireConnection()).executeQuery(query), { code: 'SQLITE_BUSY' });
+  await t.throwsAsync((await other.acquireConnection()).executeQuery(query), {
+    code: 'database.unavailable',
+  });
 });
 
-test('a lost connection and a failing disk are unavailable, every other error stays what it is', (t) => {
+test('a lost connection, a failing disk and an answer that does not come in time are unavailable, every other error stays what it is', (t) => {
   const lost = [
     { code: 'ECONNREFUSED' },
     { code: '57P01' },
     { code: '08006' },
     { code: 'PROTOCOL_CONNECTION_LOST' },
+    { code: 'ER_USER_LIMIT_REACHED' },
+    { code: 'ER_TOO_MANY_USER_CONNECTIONS' },
+    { code: '57014' },
+    { code: 'ER_QUERY_TIMEOUT' },
+    { code: 'ER_LOCK_WAIT_TIMEOUT' },
+    { errno: 1969 },
+    { code: 'SQLITE_BUSY' },
     { code: 'SQLITE_FULL' },
     { code: 'SQLITE_IOERR_WRITE' },
     { code: '53100' },
