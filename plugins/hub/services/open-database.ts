@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Database, KernelServices } from 'agent-gateway';
+import { type Database, KernelErrors, type KernelServices } from 'agent-gateway';
 import { migrations } from '../store/migrations.ts';
 import { entities } from '../store/tables.ts';
 
@@ -25,11 +25,19 @@ export function isUsed(services: Services, dbPath: string): boolean {
   return file === undefined || existsSync(file);
 }
 
-/** Opens it: a file of its own where the gateway uses SQLite, else the gateway's own database, in which the host has made the tables. */
+/**
+ * Opens it: a file of its own where the gateway uses SQLite, else the gateway's own database, in which the host has made the tables.
+ *
+ * @throws gateway.unavailable where the file cannot be opened; the cause, for the log, says why
+ */
 export async function openHubDatabase(services: Services, dbPath: string): Promise<HubDatabase> {
   const file = ownFile(services, dbPath);
   if (file === undefined) return { database: services.database, isAlone: false, close: async () => {} };
-  const database = await services.openSqlite(file);
+  const unavailable = (cause: unknown) =>
+    KernelErrors.unavailable('The database of the hub cannot be opened', { cause });
+  const database = await services.openSqlite(file).catch((error: unknown) => {
+    throw unavailable(error);
+  });
   try {
     const registered = await database.register({ owner: 'hub', entities, migrations });
     return {
@@ -42,6 +50,6 @@ export async function openHubDatabase(services: Services, dbPath: string): Promi
     };
   } catch (error) {
     await database.close();
-    throw error;
+    throw unavailable(error);
   }
 }

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import test from 'ava';
 import { manualClock } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
@@ -186,4 +189,18 @@ test('without keys of the hub callers on the loopback interface register, with t
     authorization: `Bearer ${KEY}`,
   });
   t.is(elsewhere.status, 403, 'elsewhere a key of the hub is nobody');
+});
+
+test('a hub whose file cannot be opened is away until it can, and the rest of the gateway serves', async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'hub-file-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, 'hub.db');
+  await writeFile(file, 'this is no database '.repeat(500));
+  const hub = await startHub(t, { HUB_DB_PATH: file });
+  const away = { code: 'gateway.unavailable', detail: 'The database of the hub cannot be opened' };
+  t.like(await keyed(hub, 'GET', NODES), { status: 503, body: away });
+  t.like(await register(hub, makeNode('node-a'), HERE), { status: 503, body: away });
+  t.is((await hub.request('/health/ready')).status, 200);
+  await rm(file);
+  t.is((await keyed(hub, 'GET', NODES)).status, 200);
 });
