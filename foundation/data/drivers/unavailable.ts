@@ -16,11 +16,18 @@ const CODES = new Set([
   'ER_CON_COUNT_ERROR',
   'ER_USER_LIMIT_REACHED',
   'ER_TOO_MANY_USER_CONNECTIONS',
+  'ER_ACCESS_DENIED_ERROR',
+  'ER_BAD_DB_ERROR',
+  'ER_HOST_IS_BLOCKED',
+  'ER_HOST_NOT_PRIVILEGED',
   'ER_SERVER_SHUTDOWN',
   'ER_CONNECTION_KILLED',
 ]);
-/** SQLSTATEs of PostgreSQL: connection exceptions, too many connections, and the server's shutdown or start. */
-const SQL_STATE = /^(08...|53300|57P0[1235])$/;
+/**
+ * SQLSTATEs of PostgreSQL: connection exceptions, too many connections, the server's shutdown or start, and what it says to a new connection that it
+ * does not let in, as after a change of the password.
+ */
+const SQL_STATE = /^(08...|28000|28P01|3D000|53300|57P0[1235])$/;
 /** A statement that the server has undone since it took, or waited for a lock, too long: PostgreSQL, MySQL (MariaDB has the number alone), SQLite. */
 const SLOW = /^(57014|ER_QUERY_TIMEOUT|ER_LOCK_WAIT_TIMEOUT|SQLITE_BUSY.*)$/;
 const SLOW_ON_MARIADB = 1969;

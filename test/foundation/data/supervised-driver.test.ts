@@ -115,6 +115,8 @@ test('a lost connection, a failing disk and an answer that does not come in time
     { code: '57P01' },
     { code: '08006' },
     { code: 'PROTOCOL_CONNECTION_LOST' },
+    { code: '28P01' },
+    { code: 'ER_ACCESS_DENIED_ERROR' },
     { code: 'ER_USER_LIMIT_REACHED' },
     { code: 'ER_TOO_MANY_USER_CONNECTIONS' },
     { code: '57014' },
