@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { throttledLog } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** A task that runs again and again. */
@@ -17,14 +19,22 @@ export interface RunningTask {
 
 /**
  * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
- * one, so two never overlap. A failure is logged, and the task goes on.
+ * one, so two never overlap. A failure is logged, once in a minute at most, and the task goes on.
  */
-export function runPeriodically(task: PeriodicTask, signal: AbortSignal, log: Logger): RunningTask {
+export function runPeriodically(
+  task: PeriodicTask,
+  signal: AbortSignal,
+  log: Logger,
+  clock: Pick<Clock, 'monotonic'> = systemClock,
+): RunningTask {
   let running: Promise<void> | undefined;
+  const failed = throttledLog(clock, (err: unknown, times) =>
+    log.error({ err, task: task.name, times }, 'a periodic task failed'),
+  );
   const run = () => {
     running ??= task
       .task(signal)
-      .catch((err: unknown) => log.error({ err, task: task.name }, 'a periodic task failed'))
+      .catch((err: unknown) => failed(err))
       .finally(() => {
         running = undefined;
       });

@@ -72,8 +72,8 @@ interface Loaded {
   readonly condition: Pick<PutOptions, 'ifAbsent' | 'ifMatch'>;
   /** False where the store has none, or a damaged one. */
   readonly isStored: boolean;
-  /** True for one that had to be put together from the objects. */
-  readonly isRebuilt: boolean;
+  /** Of one that had to be put together from the objects: the names of those that could not be read. */
+  readonly skipped?: readonly string[];
 }
 
 /** The manifests of tenants: what a tenant has changed about the skills that come with the gateway. */
@@ -116,21 +116,21 @@ export function createManifests(parts: ManifestsParts) {
       throw ObjectErrors.unavailable('A newer version of the gateway has written skills.json');
     }
     const condition = found === undefined ? { ifAbsent: true } : { ifMatch: found.info.etag };
-    if (manifest !== 'damaged') return { manifest, condition, isStored: true, isRebuilt: false };
+    if (manifest !== 'damaged') return { manifest, condition, isStored: true };
     const skipped: string[] = [];
     const rebuilt = await manifestOfObjects(space, catalog, (name) => skipped.push(name));
     const isRebuilt = found !== undefined || rebuilt.skills.size > 0;
-    if (isRebuilt) {
-      const skills = rebuilt.skills.size;
-      log.warn({ tenant_id: tenantId, skills, skipped }, 'skills.json was missing or damaged and is rebuilt');
-    }
-    return { manifest: rebuilt, condition, isStored: false, isRebuilt };
+    return { manifest: rebuilt, condition, isStored: false, ...(isRebuilt ? { skipped } : {}) };
   }
 
   async function current(tenantId: string): Promise<Manifest> {
-    const { manifest, isRebuilt } = await load(tenantId, objects.forTenant(tenantId));
-    if (!isRebuilt) return manifest;
-    return change(tenantId, async (context) => ({ manifest: context.manifest, result: context.manifest }));
+    const { manifest, skipped } = await load(tenantId, objects.forTenant(tenantId));
+    if (skipped === undefined) return manifest;
+    // A tenant's first writer stores the skill before the manifest: only under the lock is it known whether one is missing.
+    return change(tenantId, async (context) => ({
+      ...(context.isStored ? {} : { manifest: context.manifest }),
+      result: context.manifest,
+    }));
   }
 
   /**
@@ -147,7 +147,14 @@ export function createManifests(parts: ManifestsParts) {
     const options = { wait: LOCK_WAIT_MS, ttl: TTL_MS, strict: true };
     return leases.withLease(`skills:${tenantId}`, options, async ({ signal }) => {
       for (let attempt = 1; ; attempt += 1) {
-        const { manifest, condition, isStored } = await load(tenantId, space);
+        const { manifest, condition, isStored, skipped } = await load(tenantId, space);
+        if (skipped !== undefined) {
+          const skills = manifest.skills.size;
+          log.warn(
+            { tenant_id: tenantId, skills, skipped },
+            'skills.json was missing or damaged and is rebuilt',
+          );
+        }
         const changed = await work({ manifest, isStored, space, signal });
         if (changed.manifest === undefined) return changed.result;
         try {

@@ -107,6 +107,26 @@ test('a write whose answer was lost counts once: an upload, and a delete', async
   t.deepEqual(await skills.list(TENANT), []);
 });
 
+test('a list amid the first upload of a tenant finds nothing damaged', async (t) => {
+  const real = memoryObjects(systemClock);
+  let amid: Promise<unknown> | undefined;
+  const objects = objectsWith(real, (space) => ({
+    async put(key, body, options) {
+      const isFirst = key === 'skills.json' && amid === undefined;
+      if (isFirst) {
+        amid = skills.list(TENANT);
+        // It has read the objects when it waits for the lock.
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return space.put(key, body, options);
+    },
+  }));
+  const { skills, logged } = openSkills(t, { objects });
+  await skills.write(TENANT, 'alpha', skillText('alpha'));
+  t.like(await amid, [{ name: 'alpha' }]);
+  t.deepEqual(logged, []);
+});
+
 test('of an upload that was refused nothing stays', async (t) => {
   const { skills, services } = openSkills(t);
   const mega = `${skillText('alpha')}${'x'.repeat(1024 * 1024)}`;
