@@ -107,7 +107,7 @@ test('a program that died is started again by the next call', async (t) => {
 });
 
 test('a call that takes too long leaves the program as it is', async (t) => {
-  const { tool } = await open(t, { ...STDIO, timeout: 1 });
+  const { tool } = await open(t, { ...STDIO, timeout: 3 });
   const before = await tool('client').invoke({}, toolContext());
   await t.throwsAsync(tool('slow').invoke({}, toolContext()), {
     code: 'mcp.unavailable',
