@@ -127,21 +127,22 @@ test('tools over HTTP are called with the headers of the resource', async (t) =>
   t.true(server.requests.every(({ authorization }) => authorization === 'secret of env:SEARCH_TOKEN'));
 });
 
-test('an answer over HTTP that is too long for a message is not read to its end', async (t) => {
-  let isCut = false;
+/** A server that is not written with the library, which would refuse some of this; the URL. `isCut`: an answer was not read to its end. */
+async function startPlainServer(t: ExecutionContext, tool: object, called: object) {
+  const seen = { isCut: false };
   const server = http.createServer(async (request, response) => {
     const { id, method, params } = JSON.parse((await text(request)) || '{}');
     response.on('close', () => {
-      isCut ||= !response.writableFinished;
+      seen.isCut ||= !response.writableFinished;
     });
     const known: Record<string, object> = {
       initialize: {
         protocolVersion: params?.protocolVersion,
         capabilities: { tools: {} },
-        serverInfo: { name: 'long', version: '1' },
+        serverInfo: { name: 'plain', version: '1' },
       },
-      'tools/list': { tools: [{ name: 'long', inputSchema: { type: 'object' } }] },
-      'tools/call': { content: [{ type: 'text', text: 'x'.repeat(32 * 1024 * 1024) }] },
+      'tools/list': { tools: [{ name: 'plain', inputSchema: { type: 'object' }, ...tool }] },
+      'tools/call': called,
     };
     const error = { code: -32_601, message: 'unknown' };
     const result = known[method];
@@ -153,13 +154,30 @@ test('an answer over HTTP that is too long for a message is not read to its end'
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, seen };
+}
+
+test('an answer over HTTP that is too long for a message is not read to its end', async (t) => {
+  const long = { content: [{ type: 'text', text: 'x'.repeat(32 * 1024 * 1024) }] };
+  const { url, seen } = await startPlainServer(t, {}, long);
   const { tool } = await open(t, { transport: 'http', url });
-  await t.throwsAsync(tool('long').invoke({}, toolContext()), {
+  await t.throwsAsync(tool('plain').invoke({}, toolContext()), {
     code: 'mcp.unavailable',
     message: /broke. Whether the call was carried out is not known/,
   });
-  await until(() => isCut);
+  await until(() => seen.isCut);
+});
+
+test('the schema that a server has for its results is not tried', async (t) => {
+  const outputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+  // Long enough to take for ever, if the pattern were tried.
+  const structuredContent = { a: `${'a'.repeat(60)}!` };
+  const { url } = await startPlainServer(t, { outputSchema }, { content: [], structuredContent });
+  const { tool } = await open(t, { transport: 'http', url });
+  t.deepEqual(await tool('plain').invoke({}, toolContext()), {
+    content: JSON.stringify(structuredContent),
+    isError: false,
+  });
 });
 
 test("a tool's own failure and bad arguments are results for the model", async (t) => {
