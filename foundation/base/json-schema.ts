@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import type { FieldError } from './gateway-error.ts';
 import { didYouMean } from './nearest-name.ts';
 import { unstorableFields } from './storable-text.ts';
+import { withinTime } from './within-time.ts';
 
 /** What Ajv says of a bad value. */
 export interface SchemaError {
@@ -38,8 +39,8 @@ export interface SchemaOptions {
   /** False: formats are notes, which are not tried. */
   readonly formats?: boolean;
   /**
-   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried. The caller has to
-   * bound the size of the schema.
+   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried, and after 200 ms the check is given up:
+   * then this value, and every later one, passes. The caller has to bound the size of the schema.
    */
   readonly untrusted?: boolean;
 }
@@ -62,9 +63,26 @@ const NO_ERRORS: readonly SchemaError[] = [];
 
 function lazyCheck(schema: object, options: SchemaOptions): SchemaCheck {
   let validate: ValidateFunction | undefined;
-  return (value) => {
+  const check: SchemaCheck = (value) => {
     validate ??= compile(schema, options);
-    return validate(value) ? NO_ERRORS : (validate.errors ?? NO_ERRORS);
+    const errors = validate(value) ? NO_ERRORS : (validate.errors ?? NO_ERRORS);
+    // Ajv would keep the last ones, and the value in them, as long as the schema.
+    validate.errors = null;
+    return errors;
+  };
+  return options.untrusted ? boundedCheck(check) : check;
+}
+
+/** Milliseconds that a check by an untrusted schema may take, its compilation included. */
+const MAX_UNTRUSTED_MS = 200;
+
+function boundedCheck(check: SchemaCheck): SchemaCheck {
+  let isTooCostly = false;
+  return (value) => {
+    if (isTooCostly) return NO_ERRORS;
+    const checked = withinTime(MAX_UNTRUSTED_MS, () => check(value));
+    isTooCostly = checked === undefined;
+    return checked?.value ?? NO_ERRORS;
   };
 }
 

@@ -20,7 +20,7 @@ const MAX_REPORTED = 8;
 
 /**
  * Makes a check that compiles each schema once. Schemas of MCP servers are not trusted: their regular expressions, which could take for ever, are
- * not tried (the server checks its arguments itself), and no schema shares a compiler with another.
+ * not tried, a schema that takes too long is not enforced (the server checks its arguments itself), and no schema shares a compiler with another.
  */
 export function createArgumentCheck(): ArgumentCheck {
   const compiled = new LRUCache<string, SchemaCheck>({ max: MAX_COMPILED });

@@ -58,6 +58,48 @@ test('a regular expression of an MCP server cannot hold the gateway up', (t) => 
   ]);
 });
 
+/** A schema of 1 KB that is evaluated 2^40 times: each definition refers to the one before twice. */
+const DOUBLING = {
+  $defs: Object.fromEntries([
+    ['d0', { type: 'string', $ref: '#/$defs/last' }],
+    ['last', { minLength: 1 }],
+    ...Array.from({ length: 40 }, (_, i) => {
+      const before = { $ref: `#/$defs/d${i}` };
+      return [`d${i + 1}`, { allOf: [before, before] }];
+    }),
+  ]),
+  properties: { a: { $ref: '#/$defs/d40' } },
+};
+const names = (count: number) => Array.from({ length: count }, (_, i) => `p${i}`);
+/** 30 KB that become gigabytes of code: one large definition, in hundreds of places. */
+const UNFOLDING = {
+  $defs: { big: { properties: Object.fromEntries(names(500).map((name) => [name, { minLength: 1 }])) } },
+  properties: Object.fromEntries(names(500).map((name) => [name, { $ref: '#/$defs/big' }])),
+};
+/** Refuses each element for as many reasons as it has alternatives. */
+const REFUSING = {
+  properties: { a: { items: { anyOf: names(2_000).map((_, i) => ({ minLength: i + 1 })) } } },
+};
+
+for (const { title, parameters, input } of [
+  { title: 'references that double', parameters: DOUBLING, input: { a: 'x' } },
+  { title: 'references that unfold', parameters: UNFOLDING, input: { a: 'x' } },
+  { title: 'many alternatives', parameters: REFUSING, input: { a: names(50_000).map(() => '') } },
+  {
+    title: 'elements that are all compared',
+    parameters: { properties: { a: { uniqueItems: true } } },
+    input: { a: names(30_000).map((_, i) => [i]) },
+  },
+]) {
+  test(`a schema of an MCP server that takes too long is left to the server: ${title}`, (t) => {
+    const text = JSON.stringify(input);
+    const start = performance.now();
+    t.deepEqual(problemsOf('mcp://s/t', parameters, text), []);
+    t.deepEqual(problemsOf('mcp://s/t', parameters, text), []);
+    t.true(performance.now() - start < 3_000);
+  });
+}
+
 test('a format is a note to the model, and is not tried', (t) => {
   const parameters = { type: 'object', properties: { a: { type: 'string', format: 'email' } } };
   for (const ref of ['builtin/t', 'mcp://s/t']) t.deepEqual(problemsOf(ref, parameters, '{"a":"x"}'), []);
