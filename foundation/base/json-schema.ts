@@ -92,6 +92,24 @@ const addFormats = addFormatsModule as unknown as typeof addFormatsModule.defaul
 /** Stands for a regular expression that is not tried. */
 const matchesAll = Object.assign(() => ({ test: () => true }), { code: 'matchesAll' });
 
+const UNTRIED = /"(?:pattern|patternProperties|format)":/;
+
+/** Keywords that can refuse a value because something else matches. */
+const REFUSING_MATCHES = [
+  'not',
+  'if',
+  'contains',
+  'patternProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+];
+
+/** What is not tried counts as a match, which must refuse nothing: these keywords are not tried either, and of `oneOf` several may match. */
+function forgiveMatches(ajv: Ajv): void {
+  for (const keyword of [...REFUSING_MATCHES, 'oneOf']) ajv.removeKeyword(keyword);
+  ajv.addKeyword({ keyword: 'oneOf', schemaType: 'array', macro: (anyOf: unknown[]) => ({ anyOf }) });
+}
+
 /**
  * An instance for each schema: a shared one keeps every schema for ever, and lets their `$id`s clash. It costs 0.1 ms. What costs is the
  * meta-schema (15 ms, and half of each compilation), and without it Ajv still refuses what is no schema.
@@ -116,6 +134,7 @@ function compile(
     validateFormats: formats,
     ...(untrusted ? { code: { regExp: matchesAll } } : {}),
   });
+  if (untrusted && UNTRIED.test(JSON.stringify(schema))) forgiveMatches(ajv);
   return (formats ? addFormats(ajv) : ajv).compile(schema);
 }
 

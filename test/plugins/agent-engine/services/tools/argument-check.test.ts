@@ -58,6 +58,21 @@ test('a regular expression of an MCP server cannot hold the gateway up', (t) => 
   ]);
 });
 
+for (const { title, ...parts } of [
+  { title: 'what must not match', a: { type: 'string', not: { pattern: '^-' } } },
+  { title: 'one of several', a: { oneOf: [{ pattern: '^a' }, { pattern: '^b' }] } },
+  { title: 'one of several formats', a: { oneOf: [{ format: 'email' }, { format: 'uuid' }] } },
+  { title: 'a condition', a: JSON.parse('{"if":{"pattern":"^-"},"then":{"minLength":9}}') },
+  { title: 'members by pattern', a: {}, patternProperties: { '^x-': { type: 'number' } } },
+]) {
+  test(`a pattern that is not tried refuses nothing: ${title}`, (t) => {
+    const { a, ...rest } = parts;
+    const parameters = { type: 'object', properties: { a, n: { type: 'number' } }, ...rest };
+    t.deepEqual(problemsOf('mcp://s/t', parameters, '{"a":"ab"}'), []);
+    t.deepEqual(problemsOf('mcp://s/t', parameters, '{"n":"1"}'), ['/n must be number']);
+  });
+}
+
 /** A schema of 1 KB that is evaluated 2^40 times: each definition refers to the one before twice. */
 const DOUBLING = {
   $defs: Object.fromEntries([
