@@ -108,10 +108,12 @@ for (const { title, parameters, input } of [
 ]) {
   test(`a schema of an MCP server that takes too long is left to the server: ${title}`, (t) => {
     const text = JSON.stringify(input);
-    const start = performance.now();
+    const before = process.cpuUsage();
     t.deepEqual(problemsOf('mcp://s/t', parameters, text), []);
     t.deepEqual(problemsOf('mcp://s/t', parameters, text), []);
-    t.true(performance.now() - start < 3_000);
+    // What other processes of a busy machine take does not count.
+    const { user, system } = process.cpuUsage(before);
+    t.true(user + system < 3_000_000, `${user + system} µs`);
   });
 }
 
