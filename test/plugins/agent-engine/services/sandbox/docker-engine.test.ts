@@ -84,7 +84,9 @@ test('an endless stream ends the code', async (t) => {
       for (let count = 0; count < 40; count += 1) container.write(1, block);
     },
   });
-  const result = await setup.sandbox.run(sandboxJob('python', '1', { maxOutputBytes: 10, timeoutMs: 60_000 }));
+  const result = await setup.sandbox.run(
+    sandboxJob('python', '1', { maxOutputBytes: 10, timeoutMs: 60_000 }),
+  );
   t.like(result, { status: 'error', stdout: 'xxxxxxxxxx', isTruncated: true });
   t.is(setup.docker.containers.size, 0);
 });
