@@ -13,7 +13,8 @@ export class PluginChangeError extends Error {
   readonly plugin: string;
 
   constructor(plugin: string, cause: unknown) {
-    super(`${plugin}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    const message = cause instanceof Error ? cause.message : String(cause);
+    super(message.startsWith(`${plugin}: `) ? message : `${plugin}: ${message}`, { cause });
     this.plugin = plugin;
   }
 }

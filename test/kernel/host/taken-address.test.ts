@@ -38,7 +38,7 @@ for (const [variable, plugin] of [
     using taken = await takenAddress();
     const { message } = await t.throwsAsync(startTestGateway({ env: { [variable]: taken.address } }));
     const named = `${plugin}: the address ${taken.address} is taken by another process; set ${variable}`;
-    t.regex(message, new RegExp(`${named}$`));
+    t.regex(message, new RegExp(`^${named}$`));
   });
 }
 
