@@ -39,8 +39,8 @@ export interface SchemaOptions {
   /** False: formats are notes, which are not tried. */
   readonly formats?: boolean;
   /**
-   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried, and after 200 ms the check is given up:
-   * then this value, and every later one, passes. The caller has to bound the size of the schema.
+   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried, and a check is given up after 200 ms: then
+   * the value passes, and after three such checks every later one. The caller has to bound the size of the schema.
    */
   readonly untrusted?: boolean;
 }
@@ -75,13 +75,15 @@ function lazyCheck(schema: object, options: SchemaOptions): SchemaCheck {
 
 /** Milliseconds that a check by an untrusted schema may take, its compilation included. */
 const MAX_UNTRUSTED_MS = 200;
+/** Checks that may be given up: one alone may be the machine's fault, or the value's. */
+const MAX_GIVEN_UP = 3;
 
 function boundedCheck(check: SchemaCheck): SchemaCheck {
-  let isTooCostly = false;
+  let givenUp = 0;
   return (value) => {
-    if (isTooCostly) return NO_ERRORS;
+    if (givenUp === MAX_GIVEN_UP) return NO_ERRORS;
     const checked = withinTime(MAX_UNTRUSTED_MS, () => check(value));
-    isTooCostly = checked === undefined;
+    if (checked === undefined) givenUp += 1;
     return checked?.value ?? NO_ERRORS;
   };
 }
