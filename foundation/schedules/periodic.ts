@@ -19,7 +19,8 @@ export interface RunningTask {
 
 /**
  * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
- * one, so two never overlap. A failure is logged, once in a minute at most, and the task goes on.
+ * one, so two never overlap. A failure is logged, the same again once in a minute at most, and the task goes
+ * on.
  */
 export function runPeriodically(
   task: PeriodicTask,
@@ -28,13 +29,20 @@ export function runPeriodically(
   clock: Pick<Clock, 'monotonic'> = systemClock,
 ): RunningTask {
   let running: Promise<void> | undefined;
-  const failed = throttledLog(clock, (err: unknown, times) =>
-    log.error({ err, task: task.name, times }, 'a periodic task failed'),
-  );
+  const failures = () =>
+    throttledLog(clock, (err: unknown, times) =>
+      log.error({ err, task: task.name, times }, 'a periodic task failed'),
+    );
+  let failed = failures();
+  let lastFailure: string | undefined;
   const run = () => {
     running ??= task
       .task(signal)
-      .catch((err: unknown) => failed(err))
+      .catch((err: unknown) => {
+        if (String(err) !== lastFailure) failed = failures();
+        lastFailure = String(err);
+        failed(err);
+      })
       .finally(() => {
         running = undefined;
       });
