@@ -95,6 +95,11 @@ export function isSystemError(
   return typeof code === 'string' && (codes.length === 0 ? /^E[A-Z0-9]+$/.test(code) : codes.includes(code));
 }
 
+/** Is the disk full, or the user's share of it? */
+export function isDiskFull(error: unknown): boolean {
+  return isSystemError(error, 'ENOSPC', 'EDQUOT');
+}
+
 /** For cleaning up: a file that is gone already is what was wanted. */
 export function ignoreMissing(error: unknown): void {
   if (!isSystemError(error, 'ENOENT')) throw error;

@@ -3,6 +3,7 @@ import path from 'node:path';
 import {
   flushFolder,
   ignoreMissing,
+  isDiskFull,
   isSystemError,
   temporaryName,
   writeFlushed,
@@ -49,7 +50,7 @@ export async function ensureAcpToken(options: {
   } catch (error) {
     if (error instanceof ConfigurationError || !isSystemError(error)) throw error;
     // With the variable the same disk would fail for the database next.
-    if (['ENOSPC', 'EDQUOT'].includes(error.code)) throw invalid(file, DISK_IS_FULL, error);
+    if (isDiskFull(error)) throw invalid(file, DISK_IS_FULL, error);
     throw unusable(file, `cannot be kept (${error.code})`, error);
   }
 }

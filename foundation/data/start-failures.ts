@@ -1,3 +1,4 @@
+import { isDiskFull } from '../base/durable-file.ts';
 import { diskFailure } from './drivers/disk-failures.ts';
 import { type ConnectOptions, MEMORY, reason, withoutPassword } from './drivers/driver.ts';
 import { DatabaseStartError } from './errors.ts';
@@ -27,8 +28,7 @@ const REMEDIES: Readonly<Record<Family, string>> = {
 
 /** For the operator: the database cannot be opened. */
 export function cannotOpen(family: Family, options: Where, cause: unknown): DatabaseStartError {
-  const isFull = diskFailure(cause) === 'full' || (cause as NodeJS.ErrnoException).code === 'ENOSPC';
-  if (isFull) return cannotWrite(family, options, cause);
+  if (diskFailure(cause) === 'full' || isDiskFull(cause)) return cannotWrite(family, options, cause);
   const verb = family === 'sqlite' ? 'cannot be opened' : 'cannot be reached';
   const [database, where] = PLACES[family](options);
   return new DatabaseStartError(`${database} ${verb}${where}: ${reason(cause)}`, { cause });

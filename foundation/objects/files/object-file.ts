@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { isSystemError } from '../../base/durable-file.ts';
+import { isDiskFull, isSystemError } from '../../base/durable-file.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { ByteRange } from '../objects.ts';
@@ -130,8 +130,7 @@ export async function onDisk<T>(work: () => Promise<T>): Promise<T> {
 /** The error for callers; what is none of the operating system's stays as it is. */
 export function fileFailure(error: unknown): unknown {
   if (error instanceof GatewayError || !isSystemError(error)) return error;
-  const isFull = isSystemError(error, 'ENOSPC', 'EDQUOT');
-  return (isFull ? ObjectErrors.full : ObjectErrors.unavailable)(undefined, { cause: error });
+  return (isDiskFull(error) ? ObjectErrors.full : ObjectErrors.unavailable)(undefined, { cause: error });
 }
 
 /** How many files are worked on at one time: more do not make a disk faster, and each is an open file. */
