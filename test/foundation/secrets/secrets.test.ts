@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import {
   createSecrets,
@@ -123,31 +121,6 @@ test("Kubernetes' links are followed, and a swapped folder counts at once", asyn
   await rm(path.join(folder, '..2030_01_01'), { recursive: true });
   for (const from of ORIGINS) t.is(await secrets.resolve('file:token', from), 'second-token');
   t.is(await secrets.resolve('file:..data/token', 'tenant'), 'second-token');
-});
-
-test('a folder that is swapped while a secret is read makes no difference, whenever that happens', async (t) => {
-  const { secrets, folder } = await openSecrets(t);
-  let version = 0;
-  const swap = () => {
-    version += 1;
-    mkdirSync(path.join(folder, `..${version}`));
-    writeFileSync(path.join(folder, `..${version}`, 'token'), `token-${version}`);
-    symlinkSync(`..${version}`, path.join(folder, '..tmp'));
-    renameSync(path.join(folder, '..tmp'), path.join(folder, '..data'));
-    rmSync(path.join(folder, `..${version - 1}`), { recursive: true, force: true });
-  };
-  swap();
-  await symlink('..data/token', path.join(folder, 'token'));
-  for (let round = 0; round < 300; round += 1) {
-    let isRead = false;
-    const read = secrets.resolve('file:token', 'tenant').finally(() => {
-      isRead = true;
-    });
-    // At another step of the reading in each round.
-    for (let turn = 0; turn < round % 60 && !isRead; turn += 1) await nextTurn();
-    swap();
-    t.regex(await read, /^token-\d+$/);
-  }
 });
 
 test('the secrets folder itself may be a link', async (t) => {

@@ -150,7 +150,7 @@ print('begun', flush=True)
 for _ in range(4):
     if os.fork() == 0:
         a = bytearray(b'x') * 100_000_000
-        time.sleep(3); os._exit(0)
+        time.sleep(15); os._exit(0)
 for _ in range(4): os.wait()`;
   const readers: Promise<FileHandle>[] = [];
   const end = await runBubblewrap(
