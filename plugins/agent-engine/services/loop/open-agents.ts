@@ -47,6 +47,7 @@ export function openAgents(
       resolveSecret: (reference) => secrets.resolve(reference, 'operator'),
       clock,
       version,
+      log,
     }),
   );
   scope.every('mcp-connections', MCP_SWEEP_MS, async () => {

@@ -3,6 +3,7 @@ import {
   type Clock,
   isStoreReference,
   type KindDefinition,
+  type Logger,
   type Resource,
   type ResourceProblem,
 } from 'agent-gateway';
@@ -30,6 +31,7 @@ export interface McpKindParts {
   readonly resolveSecret: (reference: string) => Promise<string>;
   readonly clock: Clock;
   readonly version: string;
+  readonly log: Logger;
 }
 
 const DEFAULT_TIMEOUT_S = 60;
@@ -37,6 +39,8 @@ const DEFAULT_TIMEOUT_S = 60;
 const LIST_MS = 30_000;
 /** Tools of one server at most. */
 const MAX_TOOLS = 128;
+/** Characters of a tool's description and schema at most: they are part of each call of a model. */
+const MAX_TOOL = 128 * 1024;
 
 /** The kind McpServer of agents.d. Nothing is connected before a tool is asked for. */
 export function mcpServerKind(parts: McpKindParts): KindDefinition<typeof McpServerSpec, McpServer> {
@@ -88,7 +92,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     failureOf,
     clock: parts.clock,
   });
-  const listTools = createToolLists(parts.clock);
+  const listTools = createToolLists(name, parts);
   return {
     ...connections,
     failureOf,
@@ -102,17 +106,27 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
 }
 
 /** Caches the tools of each connection for a while: agents list them before each turn. */
-function createToolLists(clock: Clock) {
+function createToolLists(server: string, { clock, log }: Pick<McpKindParts, 'clock' | 'log'>) {
   const known = new WeakMap<Client, { readonly tools: readonly McpTool[]; readonly until: number }>();
   return async (client: Client, signal: AbortSignal): Promise<readonly McpTool[]> => {
     const now = clock.monotonic();
     const listed = known.get(client);
     if (listed !== undefined && now < listed.until) return listed.tools;
     const { tools } = await client.listTools(undefined, { signal });
-    const kept = tools.slice(0, MAX_TOOLS);
+    const small = tools.filter(isSmall);
+    if (small.length < tools.length)
+      log.warn(
+        { mcp_server: server, tools: tools.length - small.length },
+        `tools are left out: description and schema have more than ${MAX_TOOL} characters`,
+      );
+    const kept = small.slice(0, MAX_TOOLS);
     known.set(client, { tools: kept, until: now + LIST_MS });
     return kept;
   };
+}
+
+function isSmall({ description, inputSchema }: McpTool): boolean {
+  return JSON.stringify({ description, inputSchema }).length <= MAX_TOOL;
 }
 
 async function resolve(

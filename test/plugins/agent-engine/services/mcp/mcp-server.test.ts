@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import type { LiveResource, Resource, ResourceView } from '../../../../../kernel/index.ts';
 import type { McpServerSpec } from '../../../../../plugins/agent-engine/kinds/mcp-server.ts';
@@ -24,6 +25,7 @@ const kind = mcpServerKind({
   resolveSecret: async (reference) => `secret of ${reference}`,
   clock: systemClock,
   version: '1.0.0',
+  log: pino({ enabled: false }),
 });
 
 function resource(spec: McpServerSpec): Resource<McpServerSpec> {
@@ -178,6 +180,12 @@ test('the schema that a server has for its results is not tried', async (t) => {
     content: JSON.stringify(structuredContent),
     isError: false,
   });
+});
+
+test('a tool that is too large for every call of a model is left out', async (t) => {
+  const inputSchema = { type: 'object', description: 'x'.repeat(128 * 1024) };
+  const { url } = await startPlainServer(t, { inputSchema }, {});
+  t.deepEqual((await open(t, { transport: 'http', url })).tools, []);
 });
 
 test("a tool's own failure and bad arguments are results for the model", async (t) => {
