@@ -57,6 +57,8 @@ for (const text of ORDINARY)
   });
 
 test('searching is linear in the length of a hostile text', (t) => {
-  for (const text of ['%', '%25', '\\', 'aB1', 'aaaa-', 'QUJD', 'aB1.'])
+  const start = performance.now();
+  for (const text of ['%', '%25', '\\', 'aB1', 'aaaa-', 'QUJD', 'aB1.', 'eyJ', 'eyJ-bearer '])
     t.is(typeof redactText(text.repeat(20_000)), 'string');
+  t.true(performance.now() - start < 2_000);
 });
