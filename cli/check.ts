@@ -30,17 +30,19 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
     problemsOf(async () => readKernelSettings(env)),
     problemsOf(() => loadGatewayFile(file)),
   ]);
+  const settings = variables.value;
+  if (settings !== undefined) for (const secret of secretsOf(settings)) hide(secret);
+  const isReadable = settings !== undefined && gatewayFile.value !== undefined;
+  // Names of files in variables, that of a key for example, are looked at by the rehearsal alone.
+  const rehearsal = isReadable
+    ? await problemsOf(() => rehearsed(settings, env, hide))
+    : { value: undefined, problems: [] };
   const found: Finding[] = [
-    finding('variables', variables.problems, 'the gateway’s own are valid'),
+    finding('variables', [...variables.problems, ...rehearsal.problems], 'the gateway’s own are valid'),
     finding(file, gatewayFile.problems, gatewayFile.value?.exists ? 'valid' : 'not there: all defaults'),
   ];
-  const settings = variables.value;
   if (settings === undefined) return [...found, skipped('plugins'), skipped('servers')];
-  for (const secret of secretsOf(settings)) hide(secret);
-  const plugins =
-    gatewayFile.value === undefined
-      ? [skipped('plugins'), skipped(settings.services.agentsDir)]
-      : await rehearsed(settings, env, hide);
+  const plugins = rehearsal.value ?? [skipped('plugins'), skipped(settings.services.agentsDir)];
   const { tls } = settings.services.grpc;
   const certificate =
     tls && finding('TLS of gRPC', (await problemsOf(() => readTlsFiles(tls))).problems, tls.cert);

@@ -2,6 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { within } from '../base/deadline.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 import { admitPackage, isOutside, ofGeneration, resolveKernelForPlugins } from './resolve-hook.ts';
 
 /** Where the code of a plugin lies. */
@@ -33,7 +34,7 @@ interface Declared {
  * Finds the plugin folders (those with a `plugin.ts` or `plugin.js`) below `folders`, by name. Of two with one name the
  * first is taken.
  *
- * @throws Error naming the folder: one that was asked for and is not there is a mistake in the configuration.
+ * @throws ConfigurationError naming the folder: one that was asked for and is not there is a mistake in the configuration.
  */
 export async function findSources(folders: readonly string[]): Promise<ReadonlyMap<string, CodeSource>> {
   const sources = new Map<string, CodeSource>();
@@ -56,7 +57,8 @@ async function entriesOf(folder: string): Promise<readonly string[]> {
     return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`the plugin folder ${folder} cannot be read (${code}); see SVC_PLUGIN_DIRS`, { cause });
+    const message = `the plugin folder ${folder} cannot be read (${code})`;
+    throw new ConfigurationError([{ name: 'SVC_PLUGIN_DIRS', message }], { cause });
   }
 }
 

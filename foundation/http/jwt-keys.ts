@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../base/clock.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 
 /** Where the keys come from: one of the two. */
 export interface JwtKeySettings {
@@ -27,8 +28,9 @@ const FAILURE_COOLDOWN_MS = 5000;
 const MIN_MODULUS_BITS = 2048;
 
 /**
- * The keys that verify JWTs: the configured public key, or those of the JWKS. Throws, naming the variable, for a key that is
- * not an RSA public key of 2048 bits or more, for a bad URL, and when both are configured.
+ * The keys that verify JWTs: the configured public key, or those of the JWKS.
+ *
+ * @throws ConfigurationError for a key that is not an RSA public key of 2048 bits or more, for a bad URL, and when both are configured
  */
 export async function loadJwtKeys(
   settings: JwtKeySettings,
@@ -37,7 +39,7 @@ export async function loadJwtKeys(
 ): Promise<JWTVerifyGetKey> {
   const { publicKey, jwksUrl, jwksCooldown = 30_000 } = settings;
   if (publicKey !== undefined && jwksUrl !== undefined) {
-    throw new Error('SVC_JWT_PUBLIC_KEY and SVC_JWT_JWKS_URL are both set; tokens need one source of keys');
+    throw wrong('SVC_JWT_PUBLIC_KEY', 'is set beside SVC_JWT_JWKS_URL; tokens need one source of keys');
   }
   if (publicKey !== undefined) {
     const key = await readPublicKey(publicKey);
@@ -46,19 +48,23 @@ export async function loadJwtKeys(
   return remoteKeys(httpUrl(jwksUrl ?? ''), jwksCooldown, clock, unavailable);
 }
 
+function wrong(name: string, message: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError([{ name, message }], { cause });
+}
+
 async function readPublicKey(pemOrFile: string): Promise<KeyObject> {
   // A variable often holds its line breaks as \n.
   const pem = pemOrFile.includes('-----BEGIN')
     ? pemOrFile.replaceAll('\\n', '\n')
     : await readFile(pemOrFile, 'utf8').catch((cause) => {
-        throw new Error('SVC_JWT_PUBLIC_KEY is neither a PEM nor a file that can be read', { cause });
+        throw wrong('SVC_JWT_PUBLIC_KEY', 'is neither a PEM nor a file that can be read', cause);
       });
   if (pem.includes('PRIVATE KEY'))
-    throw new Error('SVC_JWT_PUBLIC_KEY holds a private key; only the public one belongs here');
+    throw wrong('SVC_JWT_PUBLIC_KEY', 'holds a private key; only the public one belongs here');
   const key = parsePublicKey(pem);
   const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0;
   if (key?.asymmetricKeyType !== 'rsa' || bits < MIN_MODULUS_BITS) {
-    throw new Error(`SVC_JWT_PUBLIC_KEY is not an RSA public key of ${MIN_MODULUS_BITS} bits or more in PEM`);
+    throw wrong('SVC_JWT_PUBLIC_KEY', `is not an RSA public key of ${MIN_MODULUS_BITS} bits or more in PEM`);
   }
   return key;
 }
@@ -75,7 +81,7 @@ function parsePublicKey(pem: string): KeyObject | undefined {
 function httpUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new Error('SVC_JWT_JWKS_URL is not an http or https URL');
+    throw wrong('SVC_JWT_JWKS_URL', 'is not an http or https URL');
   }
   return url;
 }

@@ -44,6 +44,28 @@ test('all variables that are wrong are told, and what cannot be looked at then',
   t.notRegex(stdout, /s3cret/);
 });
 
+test('a key of JWTs and a plugin folder that cannot be read are wrong, beside what is wrong elsewhere', async (t) => {
+  const folder = await temporaryFolder(t);
+  const env = { REDIS_URL: 'redis://127.0.0.1:1' };
+  for (const [variable, value, told] of [
+    ['SVC_JWT_PUBLIC_KEY', '/no/key.pem', 'SVC_JWT_PUBLIC_KEY: is neither a PEM nor a file that can be read'],
+    [
+      'SVC_PLUGIN_DIRS',
+      '/no/plugins',
+      'SVC_PLUGIN_DIRS: the plugin folder /no/plugins cannot be read (ENOENT)',
+    ],
+  ] as const) {
+    const { code, stdout, stderr } = await run(t, folder, ['check'], { ...env, [variable]: value });
+    t.is(code, 1);
+    t.is(stderr, '');
+    t.true(stdout.startsWith(`wrong    variables\n  ${told}\n`), stdout);
+    t.regex(stdout, /^skipped {2}plugins/m);
+    t.regex(stdout, /^wrong {4}redis$/m);
+    const listed = await run(t, folder, ['openapi'], { [variable]: value });
+    t.is(listed.stderr, `The deployment could not be described:\n${told}\n`);
+  }
+});
+
 test('files of TLS that cannot be read are wrong, and their variables are named', async (t) => {
   const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
     SVC_GRPC_TLS_CERT: '/no/c.pem',

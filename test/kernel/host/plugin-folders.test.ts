@@ -62,6 +62,6 @@ test('of two plugins with one name the first folder’s is taken, and the other 
 
 test('a plugin folder that is not there is a mistake that names it', async (t) => {
   await t.throwsAsync(new PluginFolders(['/nowhere/plugins']).loadAll(), {
-    message: /\/nowhere\/plugins .*SVC_PLUGIN_DIRS/,
+    message: /SVC_PLUGIN_DIRS: .*\/nowhere\/plugins /,
   });
 });
