@@ -40,13 +40,13 @@ export async function migrate(target: MigrationTarget, migrated: Migrated): Prom
     assertUnchanged(
       owner,
       worksOf(
-        own.map((migration) => ({ migration, texts: textsOf(target, migration) })),
+        own.map((migration) => ({ migration, texts: textsOf(target, owner, migration) })),
         before,
       ),
     );
     return;
   }
-  const built = await buildTwice(target, own);
+  const built = await buildTwice(target, owner, own);
   await locked(target, async (queries) => {
     await createJournal(target, queries);
     await createTableOwners(target, queries);
@@ -79,13 +79,14 @@ function worksOf<T extends Omit<Work, 'row'>>(
 /** Builds them at two moments: an author may have written the time or a random id into a text. */
 async function buildTwice(
   target: MigrationTarget,
+  owner: string,
   migrations: readonly Migration[],
 ): Promise<readonly Omit<Recorded, 'row'>[]> {
-  const all = migrations.map((migration) => ({ migration, texts: textsOf(target, migration) }));
+  const all = migrations.map((migration) => ({ migration, texts: textsOf(target, owner, migration) }));
   await pause(A_MOMENT_MS);
   return all.map(({ migration, texts }) => ({
     ...{ migration, texts },
-    hashes: fingerprintOf(texts, textsOf(target, migration)),
+    hashes: fingerprintOf(texts, textsOf(target, owner, migration)),
   }));
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Compilable, sql } from 'kysely';
 import { columnTypes } from '../columns.ts';
+import { DatabaseStartError } from '../errors.ts';
 import type { Family } from '../family.ts';
 import type { Migration, MigrationQueries, MigrationSchema } from '../migration.ts';
 import type { MigrationTarget } from './locked.ts';
@@ -25,11 +26,27 @@ export function statementsOf(target: MigrationTarget, migration: Migration): rea
   );
 }
 
-/** The texts of its statements, which neither the server's version nor the moment changes: without values of rows and options of tables. */
-export function textsOf(target: MigrationTarget, migration: Migration): readonly string[] {
+/**
+ * The texts of its statements, which neither the server's version nor the moment changes: without values of rows and options of tables.
+ *
+ * @throws DatabaseStartError naming the migration where an author returned something else
+ */
+export function textsOf(target: MigrationTarget, owner: string, migration: Migration): readonly string[] {
   const { family, kysely, platform } = target;
-  const statements = migration.up(schemaOf(family, kysely), columnTypes(platform, new Date(0)), kysely);
-  return statements.map((statement) => statement.compile().sql);
+  const which = `${migration.name} of ${owner}`;
+  const statements: unknown = migration.up(
+    schemaOf(family, kysely),
+    columnTypes(platform, new Date(0)),
+    kysely,
+  );
+  if (!Array.isArray(statements))
+    throw new DatabaseStartError(`Migration ${which} returns no list of statements`);
+  return statements.map((statement: Partial<Compilable> | null | undefined, index) => {
+    if (typeof statement?.compile === 'function') return statement.compile().sql;
+    throw new DatabaseStartError(
+      `Statement ${index + 1} of migration ${which} is no statement: schema and queries make them`,
+    );
+  });
 }
 
 /** What the journal keeps of these texts. `again` are the same, built a moment later: what differs is not compared. */

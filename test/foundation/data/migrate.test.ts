@@ -312,6 +312,22 @@ eachDatabase(test, 'migrations out of order are refused', async (t, fresh) => {
   await t.throwsAsync(database.register({ ...samples, migrations }), { message: /order of their names/ });
 });
 
+eachDatabase(test, 'a migration that returns something else than statements is named', async (t, fresh) => {
+  const database = await openDatabase(fresh.options);
+  t.teardown(() => database.close());
+  const registration = (up: unknown): Registration => ({
+    owner: 'odd',
+    entities: [],
+    migrations: [{ name: '001-initial', up: up as Migration['up'] }],
+  });
+  await t.throwsAsync(database.register(registration(() => ['create table odd (id int)'])), {
+    message: 'Statement 1 of migration 001-initial of odd is no statement: schema and queries make them',
+  });
+  await t.throwsAsync(database.register(registration(() => undefined)), {
+    message: 'Migration 001-initial of odd returns no list of statements',
+  });
+});
+
 eachDatabase(test, 'the first migration makes the default tenant', async (t, fresh) => {
   const database = await openDatabase(fresh.options);
   t.teardown(() => database.close());
