@@ -1,6 +1,7 @@
 import { codeFingerprint } from '../../foundation/code/code-fingerprint.ts';
 import { type CodeSource, findSources, importSource } from '../../foundation/code/code-sources.ts';
 import { declaredSources, type PackageRule } from '../../foundation/code/declared-sources.ts';
+import { definitionProblem } from '../../foundation/code/definition-form.ts';
 import { restOf } from '../../foundation/config/desired.ts';
 import { type GatewayFile, parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
@@ -154,11 +155,8 @@ export async function loadPlugin(source: CodeSource, generation: number): Promis
 }
 
 function checkDefinition(exported: unknown, { name, declared }: CodeSource): Plugin {
-  if (typeof exported !== 'object' || exported === null || typeof (exported as Plugin).setup !== 'function') {
-    throw new Error(
-      'plugin.ts has no definition as its default export: write `export default definePlugin({ … })`',
-    );
-  }
+  const problem = definitionProblem(exported);
+  if (problem !== undefined) throw new Error(problem);
   const plugin = exported as Plugin;
   if (!NAME.test(plugin.name)) throw new Error(`"${plugin.name}" is not a plugin name: use [a-z][a-z0-9-]*`);
   if (plugin.name === name) return plugin;

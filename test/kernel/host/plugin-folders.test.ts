@@ -51,6 +51,48 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
   t.regex(errors.other ?? '', /the folder other holds a plugin that calls itself misnamed/);
 });
 
+test('a definition of the wrong form is reported by its member, and hinders no other', async (t) => {
+  const wrong = {
+    setup: ['setup: undefined', 'the definition has no function "setup"'],
+    needs: [
+      'needs: { chats: contract.Chats }',
+      '"needs.chats" is undefined, and should be what serviceRef returns',
+    ],
+    wants: [
+      "wants: { chats: 'agent-engine.chats' }",
+      '"wants.chats" is a string, and should be what serviceRef returns',
+    ],
+    offers: ['offers: [contract.Offered]', '"offers.0" is undefined, and should be what serviceRef returns'],
+    points: [
+      'points: [contract.Point]',
+      '"points.0" is undefined, and should be what extensionPoint returns',
+    ],
+    jobs: ['jobs: [contract.Job]', '"jobs.0" is undefined, and should be what defineJob returns'],
+    entities: ['entities: contract', '"entities" is an object, and should be a list'],
+    rows: [
+      'entities: [contract.Note]',
+      '"entities.0" is undefined, and should be what defineEntity returns, or { entity, … }',
+    ],
+    migrations: [
+      'migrations: [null]',
+      '"migrations.0" is null, and should be a migration: a name, and a function "up"',
+    ],
+    formerly: ["formerly: 'notes'", '"formerly" is a string, and should be a list'],
+  } as const;
+  const text = (name: string, member: string) =>
+    `import { definePlugin } from 'agent-gateway';
+     const contract = {};
+     export default definePlugin({ name: '${name}', summary: 's', kernel: '^1.0.0', setup() {}, ${member} });`;
+  const texts = Object.entries(wrong).map(([name, [member]]) => [name, text(name, member)]);
+  const folder = await pluginFolder(t, { ...Object.fromEntries(texts), fine: minimal('fine') });
+  const found = await new PluginFolders([folder]).loadAll();
+  t.true(found.some((one) => one.name === 'fine' && 'plugin' in one));
+  for (const [name, [, told]] of Object.entries(wrong)) {
+    const one = found.find((other) => other.name === name)!;
+    t.true('error' in one && one.error.message.startsWith(told), 'error' in one ? one.error.message : name);
+  }
+});
+
 test('of two plugins with one name the first folder’s is taken, and the other is reported', async (t) => {
   const first = await pluginFolder(t, { same: minimal('same') });
   const second = await pluginFolder(t, { same: minimal('same') });

@@ -1,0 +1,62 @@
+/** The members that are lists, and what each of their elements should be. */
+const LISTS: Readonly<Record<string, Element>> = {
+  offers: { is: hasId, should: 'what serviceRef returns' },
+  points: { is: hasId, should: 'what extensionPoint returns' },
+  jobs: { is: hasId, should: 'what defineJob returns' },
+  entities: { is: isObject, should: 'what defineEntity returns, or { entity, … }' },
+  migrations: { is: isMigration, should: 'a migration: a name, and a function "up"' },
+  formerly: { is: (value) => typeof value === 'string', should: 'a name' },
+};
+
+interface Element {
+  readonly is: (value: unknown) => boolean;
+  readonly should: string;
+}
+
+/**
+ * What is wrong with the form of a plugin's definition; `undefined` where nothing is. The compiler says it to authors who ask it. Code may arrive without that, and
+ * an import in a circle is still undefined when the definition is made: it would fail where the host puts all plugins in an order, and the others with it.
+ */
+export function definitionProblem(exported: unknown): string | undefined {
+  if (!isObject(exported))
+    return 'plugin.ts has no definition as its default export: write `export default definePlugin({ … })`';
+  if (typeof exported.setup !== 'function') return 'the definition has no function "setup"';
+  for (const member of ['needs', 'wants']) {
+    for (const [name, ref] of Object.entries(exported[member] ?? {}))
+      if (!hasId(ref)) return wrong(`${member}.${name}`, ref, 'what serviceRef returns');
+  }
+  for (const [member, { is, should }] of Object.entries(LISTS)) {
+    const list = exported[member];
+    if (list === undefined) continue;
+    if (!Array.isArray(list)) return wrong(member, list, 'a list');
+    const at = list.findIndex((element) => !is(element));
+    if (at >= 0) return wrong(`${member}.${at}`, list[at], should);
+  }
+  return undefined;
+}
+
+function wrong(member: string, value: unknown, should: string): string {
+  const hint = value === undefined ? ' (is it exported, and imported in no circle?)' : '';
+  return `"${member}" is ${said(value)}, and should be ${should}${hint}`;
+}
+
+function said(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function hasId(value: unknown): boolean {
+  return isObject(value) && typeof value.id === 'string';
+}
+
+function isMigration(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    typeof value.name === 'string' &&
+    (typeof value.up === 'function' || 'movedTo' in value)
+  );
+}
