@@ -1,5 +1,7 @@
 const STREAM = 'api/v1/dashboard/stream';
 const KEY = 'hub-key';
+/** What a key consists of. With anything else `fetch` throws, as it does where nobody answers. */
+const SENDABLE = /^[\x21-\x7e]*$/;
 /** Milliseconds until the next attempt to connect: doubled with each that fails. */
 const FIRST_PAUSE = 1_000;
 const MOST_PAUSE = 15_000;
@@ -102,6 +104,7 @@ async function* eventsOf(body) {
 /** Follows the stream to its end. Gives the status of the answer. */
 async function follow() {
   const key = sessionStorage.getItem(KEY);
+  if (!SENDABLE.test(key ?? '')) return 401;
   const headers = {
     accept: 'text/event-stream',
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),

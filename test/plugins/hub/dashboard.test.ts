@@ -127,6 +127,28 @@ test('the dashboard can be read in the dark, by day, and on a telephone', async 
   t.deepEqual(problems, []);
 });
 
+test('a key that is refused, or that no header can carry, is asked for again, also after a reload', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  const page = await browser.newPage();
+  await page.goto(`${hub.url}/dashboard`);
+  const refused = page.locator('#refused', { hasText: 'This key does not allow to read the hub.' });
+  for (const key of ['not-a-key-of-this-hub', 'hub_…', 'ключ']) {
+    await page.getByLabel('Key of the hub').fill(key);
+    await page.keyboard.press('Enter');
+    await refused.waitFor({ timeout: 10_000 });
+    t.true(await page.getByLabel('Key of the hub').isVisible());
+    await page.reload();
+    await page.getByLabel('Key of the hub').waitFor({ timeout: 10_000 });
+  }
+  await page.getByLabel('Key of the hub').fill(KEY);
+  await page.keyboard.press('Enter');
+  await page.locator('#link', { hasText: /^Live$/ }).waitFor();
+  t.false(await page.getByLabel('Key of the hub').isVisible());
+});
+
 test('the page and its files forbid whatever is inline, evaluated or of another origin', async (t) => {
   const hub = await startHub(t);
   for (const path of ['/dashboard', '/dashboard/app.js', '/dashboard/style.css', '/dashboard/icon.svg']) {
