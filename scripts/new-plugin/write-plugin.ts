@@ -49,7 +49,7 @@ export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
   const manifest = dir === undefined ? undefined : packageJson(wanted);
   const bundled = path.join(ROOT, 'plugins');
   const isTaken = dir !== undefined && (await exists(path.join(bundled, name, 'plugin.ts')));
-  if (isTaken) throw new Error(`${name} is a plugin that comes with the gateway: choose another name`);
+  if (isTaken || name === 'kernel') throw new Error(`${name} comes with the gateway: choose another name`);
   const parent = path.resolve(dir ?? bundled);
   const folder = path.join(parent, name);
   if (await exists(folder)) throw new Error(`${folder} is there already`);

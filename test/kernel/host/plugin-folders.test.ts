@@ -37,6 +37,7 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
     broken: 'import nothing from "./not-there.ts"; export default nothing;',
     empty: 'export const a = 1;',
     fine: minimal('fine'),
+    kernel: minimal('kernel'),
     other: minimal('misnamed'),
   });
   await mkdir(path.join(folder, 'not-a-plugin'));
@@ -44,10 +45,11 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
   const errors = Object.fromEntries(
     found.map((one) => [one.name, 'error' in one ? one.error.message : 'loaded']),
   );
-  t.deepEqual(Object.keys(errors), ['broken', 'empty', 'fine', 'other']);
+  t.deepEqual(Object.keys(errors), ['broken', 'empty', 'fine', 'kernel', 'other']);
   t.regex(errors.broken ?? '', /not-there\.ts/);
   t.regex(errors.empty ?? '', /has no definition as its default export/);
   t.is(errors.fine, 'loaded');
+  t.is(errors.kernel, 'the gateway itself is called kernel: the plugin needs another name');
   t.regex(errors.other ?? '', /the folder other holds a plugin that calls itself misnamed/);
 });
 
