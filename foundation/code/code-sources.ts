@@ -86,8 +86,10 @@ export async function importSource(
   generation: number,
 ): Promise<unknown> {
   if (declared !== undefined) admitPackage(await realpath(folder));
-  if (generation > 0 || isOutside(await realpath(file))) resolveKernelForPlugins();
-  const url = pathToFileURL(file).href;
+  // Node would remember where a link led at the first import.
+  const real = await realpath(file);
+  if (generation > 0 || isOutside(real)) resolveKernelForPlugins();
+  const url = pathToFileURL(real).href;
   const imported: Promise<{ default?: unknown }> = import(
     generation === 0 ? url : ofGeneration(url, generation)
   );

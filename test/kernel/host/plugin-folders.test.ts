@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -102,6 +102,31 @@ test('of two plugins with one name the first folder’s is taken, and the other 
   t.is(found.length, 2);
   t.true('plugin' in found[0]!);
   t.true(found[1] !== undefined && 'error' in found[1] && found[1].error.message.includes(first));
+});
+
+test('where a link leads to another release, the code of that release is imported', async (t) => {
+  const releases = await pluginFolder(t, {
+    first: `export { default } from './definition.ts';`,
+    second: `export { default } from './definition.ts';`,
+  });
+  for (const [name, summary] of Object.entries({ first: 'of old', second: 'of now' }))
+    await writeFile(
+      path.join(releases, name, 'definition.ts'),
+      minimal('weather').replace("'s'", `'${summary}'`),
+    );
+  const folder = await pluginFolder(t, {});
+  const link = path.join(folder, 'weather');
+  await symlink(path.join(releases, 'first'), link);
+  const folders = new PluginFolders([folder]);
+  t.like((await folders.loadAll())[0], { plugin: { summary: 'of old' } });
+
+  await symlink(path.join(releases, 'second'), path.join(folder, '.next'));
+  await rename(path.join(folder, '.next'), link);
+  t.true(await folders.isEdited('weather'));
+  t.like(await folders.load('weather'), { folder: link, plugin: { summary: 'of now' } });
+  // As a deployment does that keeps one release only.
+  await rm(path.join(releases, 'first'), { recursive: true });
+  t.like(await folders.load('weather'), { plugin: { summary: 'of now' } });
 });
 
 test('a plugin folder that is not there is a mistake that names it', async (t) => {
