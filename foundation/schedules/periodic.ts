@@ -17,6 +17,9 @@ export interface RunningTask {
   stop(): Promise<void>;
 }
 
+/** Node takes a longer delay of a timer for a millisecond: a longer period, of a month for example, has several. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
 /**
  * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
  * one, so two never overlap. A failure is logged, the same again once in a minute at most, and the task goes
@@ -47,7 +50,12 @@ export function runPeriodically(
         running = undefined;
       });
   };
-  const timer = setInterval(run, task.milliseconds);
+  const parts = Math.ceil(task.milliseconds / LONGEST_DELAY_MS);
+  let passed = 0;
+  const timer = setInterval(() => {
+    passed = (passed + 1) % parts;
+    if (passed === 0) run();
+  }, task.milliseconds / parts);
   timer.unref();
   if (task.immediately) run();
   return {

@@ -17,7 +17,7 @@ export interface Plan {
 /** Every so many milliseconds, counted from the begin of the last run. @throws TypeError for what is no time from 10 ms to a year. */
 export function everyPlan(milliseconds: number): Plan {
   if (!(milliseconds >= 10 && milliseconds <= YEAR_MS)) {
-    throw new TypeError(`A task that one replica runs is due every 10 ms to a year, not ${milliseconds} ms`);
+    throw new TypeError(`A task is due every 10 ms to a year, not ${milliseconds} ms`);
   }
   return {
     pace: milliseconds,

@@ -91,7 +91,7 @@ export interface Scope<C = unknown> {
     options?: SubscribeOptions,
   ): void;
   /**
-   * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged. The first time after one period, or
+   * Runs `task` every `milliseconds` (10 ms to a year, never two at once) until the plugin stops; a failure is logged. The first time after one period, or
    * `immediately`: when the plugin was published, at the start of the gateway when all were. A `name` is unique in the plugin.
    *
    * With `replicas: 'one'` one replica runs it each time, whatever restarts: the database keeps when it is due. What comes due during a run, or while no

@@ -187,9 +187,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     every(task, milliseconds, run, { immediately = false, replicas = 'all' } = {}) {
-      const plan = replicas === 'one' ? everyPlan(milliseconds) : undefined;
+      const plan = everyPlan(milliseconds);
       addTask('every', task, (signal) =>
-        plan === undefined
+        replicas === 'all'
           ? runPeriodically({ name: task, milliseconds, task: run, immediately }, signal, log)
           : runScheduled({ ...namesOf(task), plan, task: run, immediately }, signal, scheduling),
       );

@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { mock } from 'node:test';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import pino from 'pino';
 import { runPeriodically } from '../../../foundation/schedules/periodic.ts';
 import { manualClock } from '../../../testing/index.ts';
 import { until } from '../../../testing/until.ts';
 
-test('a task that fails each time goes on, and fills no log; another failure is logged at once', async (t) => {
+test.serial('a task that fails each time goes on, and fills no log; another failure is logged at once', async (t) => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const clock = manualClock();
@@ -28,4 +29,35 @@ test('a task that fails each time goes on, and fills no log; another failure is 
   failure = 'no file';
   await until(() => lines.length === 3);
   t.like(lines[2], { times: 1, err: { message: 'no file' } });
+});
+
+test.serial('a task of every month runs after a month', async (t) => {
+  const timers = mock.timers;
+  const day = 24 * 3_600_000;
+  const delays: number[] = [];
+  timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => timers.reset());
+  const { setInterval: begin } = globalThis;
+  globalThis.setInterval = ((work: () => void, delay: number) => {
+    delays.push(delay);
+    return begin(work, delay);
+  }) as typeof begin;
+  let runs = 0;
+  const task = async () => {
+    runs += 1;
+  };
+  const options = { name: 'report', milliseconds: 60 * day, task, immediately: false };
+  const running = runPeriodically(options, new AbortController().signal, pino({ level: 'silent' }));
+  t.teardown(running.stop);
+  t.true(
+    delays.every((delay) => delay < 2 ** 31),
+    'Node takes a longer one for a millisecond',
+  );
+  timers.tick(60 * day - 1);
+  t.is(runs, 0);
+  timers.tick(1);
+  t.is(runs, 1);
+  await setImmediate();
+  timers.tick(60 * day);
+  t.is(runs, 2);
 });

@@ -271,7 +271,7 @@ test('a periodic task runs while the plugin is active, and never after', async (
   let runs = 0;
   const ticker = testPlugin('ticker', {
     setup: (scope) =>
-      scope.every('tick', 5, async () => {
+      scope.every('tick', 10, async () => {
         runs += 1;
       }),
   });

@@ -55,6 +55,7 @@ const REFUSED: readonly (readonly [string, RegExp, (scope: Scope) => void])[] = 
     (scope) => scope.cron('x', '0 3 * * *', async () => {}, { timezone: 'Mars' }),
   ],
   ['an interval of nothing', /10 ms/, (scope) => scope.every('x', 0, async () => {}, { replicas: 'one' })],
+  ['an interval that is no number', /10 ms.*NaN/, (scope) => scope.every('x', Number.NaN, async () => {})],
   ['a name with a blank', /no name of a task/, (scope) => scope.every('a b', 1_000, async () => {})],
   [
     'a name that is taken',
