@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import {
   Server,
   ServerInterceptingCall,
@@ -30,7 +30,8 @@ interface Handler {
 interface ServerInternals {
   /** Finds the handler of a call; grpc-js itself answers where there is none. */
   _retrieveHandler?: (path: string) => Handler | null;
-  _streamHandler?: unknown;
+  /** Takes a call that has come in. */
+  _streamHandler?: (interceptors: unknown, stream: unknown, headers: IncomingHttpHeaders) => void;
 }
 
 /** The members of a call that this file relies on. */
@@ -57,9 +58,15 @@ export function createDispatchingServer(
     ],
   });
   const internals = server as unknown as ServerInternals;
-  if (typeof internals._retrieveHandler !== 'function' || typeof internals._streamHandler !== 'function') {
+  const { _streamHandler: take } = internals;
+  if (typeof internals._retrieveHandler !== 'function' || typeof take !== 'function') {
     throw new Error('this version of @grpc/grpc-js looks up its methods in another way');
   }
+  internals._streamHandler = (interceptors, stream, headers) => {
+    // grpc-js takes what no timer can hold for a deadline that is over, and clients that want none often send one of years.
+    if (deadlineOf(headers['grpc-timeout']) > LONGEST_DELAY_MS) delete headers['grpc-timeout'];
+    take.call(server, interceptors, stream, headers);
+  };
   internals._retrieveHandler = (path) => ({
     func: unreachable,
     serialize: asIs,
@@ -68,6 +75,16 @@ export function createDispatchingServer(
     path,
   });
   return server;
+}
+
+/** Milliseconds by unit, as gRPC's specification names them. */
+const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+/** Milliseconds that the header gives a call; 0 where there is none, or what it holds is none. */
+function deadlineOf(header: string | readonly string[] | undefined): number {
+  const [, amount = '0', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? [];
+  return Number(amount) * (UNITS[unit] ?? 0);
 }
 
 function asIs(bytes: Buffer): Buffer {

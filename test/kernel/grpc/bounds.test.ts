@@ -103,6 +103,17 @@ test('a deadline that the client does not keep itself is kept by the server', as
   t.is(reasons[0]!.code, 'request.deadline');
 });
 
+test('a deadline of more than 24 days is none: no timer is as long', async (t) => {
+  const seen: unknown[] = [];
+  const handle = (call: { deadline: unknown }) => void seen.push(call.deadline);
+  await using grpc = await startGrpc({ services: [notesService({ GetNote: { handle } })] });
+  for (const timeout of ['720H', '8760H', '99999999H', '2147484S', '99999999M'])
+    t.is((await raw(grpc, [frame(request(1))], { 'grpc-timeout': timeout }))['grpc-status'], '0', timeout);
+  t.deepEqual(seen, Array(5).fill(undefined));
+  await raw(grpc, [frame(request(1))], { 'grpc-timeout': '590H' });
+  t.true(seen[5] instanceof Date);
+});
+
 test('a method may set a limit of its own', async (t) => {
   await using grpc = await startGrpc({
     services: [notesService({ GetNote: { timeout: 100, handle: waits([]) } })],
