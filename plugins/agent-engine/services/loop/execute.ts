@@ -172,7 +172,7 @@ async function attempt(
   clock: Clock,
 ): Promise<Attempt> {
   const start = clock.monotonic();
-  const timeoutMs = tool.timeoutMs ?? TOOL_TIMEOUT;
+  const timeoutMs = Math.min(tool.timeoutMs ?? TOOL_TIMEOUT, MOST_MS);
   const end = new AbortController();
   const duration = () => Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
   const result = (content: string, status: ReceiptStatus): Attempt => ({
@@ -216,7 +216,7 @@ async function attempt(
 
 const NOBODY_TO_ASK =
   'Error: No person can be asked here. Go on without an answer, or say what you need to know.';
-/** Receipts hold 32-bit integers. */
+/** Receipts hold 32-bit integers, and a timer takes more for a millisecond. */
 const MOST_MS = 2 ** 31 - 1;
 
 function wordsOf(error: unknown, log: Logger, tool: string): string {

@@ -193,6 +193,19 @@ test('a tool that is too slow is ended, and its receipt says timeout', async (t)
   );
 });
 
+test('a tool that wants no limit, or one of a month, is waited for', async (t) => {
+  const later = () =>
+    new Promise<{ content: string }>((done) => setTimeout(() => done({ content: 'found' }), 50));
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, 30 * 24 * 3_600_000]) {
+    const { agents, receipts } = loop({
+      script: [calls(['patient']), says('Thanks')],
+      tools: [tool('patient', later, { timeoutMs })],
+    });
+    await collect(agents.run(ask()));
+    t.like(receipts.kept[0], { status: 'success', output: 'found' }, `${timeoutMs}`);
+  }
+});
+
 test('a tool with a deadline of its own says timeout itself', async (t) => {
   const { agents, receipts } = loop({
     script: [calls(['code']), says('Sorry')],
