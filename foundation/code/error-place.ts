@@ -13,23 +13,43 @@ const PLACE = /(file:\/\/[^\s)]+?|\/[^\s():]+)(?:\?[^\s:)]*)?:(\d+)(?::\d+)?/g;
  */
 export function placeOf(error: unknown, folder: string): string | undefined {
   const real = realOf(folder);
-  for (let depth = 0, one = error; depth < MAX_CAUSES && one instanceof Error; depth += 1, one = one.cause) {
-    for (const [, file = '', line] of (one.stack ?? '').matchAll(PLACE)) {
-      const relative = path.relative(real, file.startsWith('file:') ? toPath(file) : file);
-      if (relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative))
-        return `${relative}:${line}`;
-    }
+  for (const { file, line } of framesOf(error)) {
+    if (isInside(file, real)) return `${path.relative(real, file)}:${line}`;
   }
   return undefined;
 }
 
-/** The name of the folder inside one of these, or of the link there, from whose code an error comes. */
-export function innerFolderOf(error: unknown, folders: readonly string[]): string | undefined {
-  for (const folder of folders) {
-    const name = entriesOf(folder).find((entry) => placeOf(error, path.join(folder, entry)) !== undefined);
-    if (name !== undefined) return name;
+/** Of several folders of code, or links to them, the one in which an error has its origin: code of others may have called it. */
+export function originOf<T extends { readonly folder: string }>(
+  error: unknown,
+  candidates: readonly T[],
+): T | undefined {
+  const reals = candidates.map((candidate) => ({ candidate, real: realOf(candidate.folder) }));
+  for (const { file } of framesOf(error)) {
+    const found = reals.find(({ real }) => isInside(file, real));
+    if (found !== undefined) return found.candidate;
   }
   return undefined;
+}
+
+/** The name of the folder inside one of these, or of the link there, in whose code an error has its origin. */
+export function innerFolderOf(error: unknown, folders: readonly string[]): string | undefined {
+  const inner = folders.flatMap((folder) =>
+    entriesOf(folder).map((name) => ({ name, folder: path.join(folder, name) })),
+  );
+  return originOf(error, inner)?.name;
+}
+
+/** The lines of an error's stack, and after them those of its causes. */
+function* framesOf(error: unknown): Iterable<{ readonly file: string; readonly line: string }> {
+  for (let depth = 0, one = error; depth < MAX_CAUSES && one instanceof Error; depth += 1, one = one.cause) {
+    for (const [, file = '', line = ''] of (one.stack ?? '').matchAll(PLACE))
+      yield { file: file.startsWith('file:') ? toPath(file) : file, line };
+  }
+}
+
+function isInside(file: string, folder: string): boolean {
+  return file.startsWith(folder + path.sep);
 }
 
 function entriesOf(folder: string): readonly string[] {

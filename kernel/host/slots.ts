@@ -1,4 +1,4 @@
-import { placeOf } from '../../foundation/code/error-place.ts';
+import { originOf } from '../../foundation/code/error-place.ts';
 import { changedEntries, type Desired, restOf } from '../../foundation/config/desired.ts';
 import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
 import type { RunPlan } from './plan.ts';
@@ -69,8 +69,8 @@ export class Slots {
 
   /** The plugin, not one of the bundled, in whose code an error has its origin. */
   culpritOf(error: unknown): string | undefined {
-    return this.all.find(({ name, folder }) => !this.isBundled(name) && placeOf(error, folder) !== undefined)
-      ?.name;
+    const others = this.all.filter(({ name }) => !this.isBundled(name));
+    return originOf(error, others)?.name;
   }
 
   /** Whether `desired` and `SVC_PLUGINS` let a plugin run. */

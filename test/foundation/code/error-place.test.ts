@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { innerFolderOf, placeOf } from '../../../foundation/code/error-place.ts';
+import { innerFolderOf, originOf, placeOf } from '../../../foundation/code/error-place.ts';
 
 /** A folder of plugins with `plain`, and with `linked`, which leads to a release beside it; and the error that the code of each of them makes. */
 async function plugins(t: ExecutionContext) {
@@ -39,4 +39,13 @@ test('the plugin from which an error comes is named by its folder, or by the lin
   t.is(innerFolderOf(errors.plain, ['/nowhere', folder]), 'plain');
   t.is(innerFolderOf(errors.linked, ['/nowhere', folder]), 'linked');
   t.is(innerFolderOf(errors.other, [folder]), undefined);
+});
+
+test('of several plugins in a stack, the one in which the error has its origin is named', (t) => {
+  const folders = ['a', 'b'].map((name) => ({ name, folder: `/plugins/${name}` }));
+  const error = new Error('sick');
+  error.stack = 'Error: sick\n    at fail (/plugins/b/fail.ts:2:9)\n    at call (/plugins/a/call.ts:7:3)';
+  t.is(originOf(error, folders)?.name, 'b');
+  t.is(originOf(error, [...folders].reverse())?.name, 'b');
+  t.is(originOf(new Error('elsewhere'), folders), undefined);
 });
