@@ -20,6 +20,7 @@ interface Element {
 export function definitionProblem(exported: unknown): string | undefined {
   if (!isObject(exported))
     return 'plugin.ts has no definition as its default export: write `export default definePlugin({ … })`';
+  if (exported.name === 'kernel') return 'the gateway itself is called kernel: the plugin needs another name';
   if (typeof exported.setup !== 'function') return 'the definition has no function "setup"';
   for (const member of ['needs', 'wants']) {
     for (const [name, ref] of Object.entries(exported[member] ?? {}))

@@ -5,6 +5,7 @@ import {
   type ServerInterceptingCallInterface,
   type ServerOptions,
 } from '@grpc/grpc-js';
+import { LONGEST_DELAY_MS } from '../base/deadline.ts';
 
 /**
  * Everything that grpc-js has no public way for is in this file. The version is pinned, and what is relied upon is checked
@@ -79,7 +80,6 @@ export function createDispatchingServer(
 
 /** Milliseconds by unit, as gRPC's specification names them. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** Milliseconds that the header gives a call; 0 where there is none, or what it holds is none. */
 function deadlineOf(header: string | readonly string[] | undefined): number {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts';
+import { LONGEST_DELAY_MS } from '../base/deadline.ts';
 import { throttledLog } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 
@@ -16,9 +17,6 @@ export interface RunningTask {
   /** No further run begins; resolves when the one under way has ended. */
   stop(): Promise<void>;
 }
-
-/** Node takes a longer delay of a timer for a millisecond: a longer period, of a month for example, has several. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /**
  * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
@@ -50,6 +48,7 @@ export function runPeriodically(
         running = undefined;
       });
   };
+  // A longer period than a timer can have, of a month for example, has several.
   const parts = Math.ceil(task.milliseconds / LONGEST_DELAY_MS);
   let passed = 0;
   const timer = setInterval(() => {

@@ -1,3 +1,4 @@
+import { LONGEST_DELAY_MS } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
@@ -154,7 +155,7 @@ function isLate(elapsed: number, allowed: number): boolean {
 }
 
 function limitTime(state: GrpcState, milliseconds: number | undefined): NodeJS.Timeout | undefined {
-  if (milliseconds === undefined) return undefined;
+  if (milliseconds === undefined || milliseconds > LONGEST_DELAY_MS) return undefined;
   const tooLong = () =>
     state.abort(GrpcErrors.deadline(`The call took longer than ${milliseconds / 1000} s`));
   return setTimeout(tooLong, milliseconds).unref();

@@ -159,8 +159,6 @@ function checkDefinition(exported: unknown, { name, declared }: CodeSource): Plu
   if (problem !== undefined) throw new Error(problem);
   const plugin = exported as Plugin;
   if (!NAME.test(plugin.name)) throw new Error(`"${plugin.name}" is not a plugin name: use [a-z][a-z0-9-]*`);
-  if (plugin.name === 'kernel')
-    throw new Error('the gateway itself is called kernel: the plugin needs another name');
   if (plugin.name === name) return plugin;
   throw new Error(
     declared === undefined

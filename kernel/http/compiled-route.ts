@@ -38,7 +38,7 @@ const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
  * Makes a definition ready. Its schemas are compiled at the first request that needs them: all of them at the start took a
  * fifth of it. One that is no JSON Schema is found by the conformance suite, or at that request.
  *
- * @throws Error for a path without a slash, a route without access rule or summary, and a limit that is none.
+ * @throws Error for a path without a slash, a route without access rule, summary or handler, and a limit that is none.
  */
 export function compileRoute(definition: Route, owner: string, inFlight: InFlight): CompiledRoute {
   const label = `${definition.method} ${definition.path}`;
@@ -46,6 +46,7 @@ export function compileRoute(definition: Route, owner: string, inFlight: InFligh
   if (definition.access === undefined)
     throw new Error(`${label}: a route without an access rule is not mounted`);
   if (!definition.summary) throw new Error(`${label}: a route needs a summary`);
+  if (typeof definition.handle !== 'function') throw new Error(`${label}: a route needs a handler`);
   checkLimit(label, definition.rateLimit);
   const validators: Partial<Record<InputPlace, Validator>> = {};
   for (const place of PLACES) {

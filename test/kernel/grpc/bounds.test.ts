@@ -1,4 +1,5 @@
 import { connect, constants } from 'node:http2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { gate } from '../../support/plugins.ts';
@@ -120,6 +121,17 @@ test('a method may set a limit of its own', async (t) => {
   });
   const answer = await grpc.client().call('GetNote');
   t.deepEqual([answer.code, answer.details], ['DEADLINE_EXCEEDED', 'The call took longer than 0.1 s']);
+});
+
+test('a method that wants no limit, or one of a month, is waited for', async (t) => {
+  const handle = async () => {
+    await sleep(50);
+    return {};
+  };
+  for (const timeout of [Number.POSITIVE_INFINITY, 30 * 24 * 3_600_000]) {
+    await using grpc = await startGrpc({ services: [notesService({ GetNote: { timeout, handle } })] });
+    t.is((await grpc.client().call('GetNote')).code, 'OK', `${timeout}`);
+  }
 });
 
 test('a client that cancels aborts the handler, and is recorded with 499', async (t) => {

@@ -106,12 +106,16 @@ test('a path that the router would read as something else does not compile', (t)
   t.throws(() => compiled('GET', 'a'), { message: /starts with a slash/ });
 });
 
-test('a route without an access rule, or without a summary, does not compile', (t) => {
+test('a route without an access rule, a summary or a handler does not compile', (t) => {
   const bare = { method: 'GET', path: '/a', handle: () => undefined };
   t.throws(() => compileRoute({ ...bare, summary: 'a' } as never, 'one', new InFlight()), {
     message: /access rule/,
   });
   t.throws(() => compileRoute({ ...bare, access: access.public() } as never, 'one', new InFlight()), {
     message: /summary/,
+  });
+  const silent = { ...bare, access: access.public(), summary: 'a', handle: undefined };
+  t.throws(() => compileRoute(silent as never, 'one', new InFlight()), {
+    message: /a route needs a handler/,
   });
 });
