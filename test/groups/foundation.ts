@@ -2,6 +2,7 @@ import { together } from '../support/together.ts';
 
 await together(
   'test/foundation/base',
+  'test/foundation/code',
   'test/foundation/config',
   'test/foundation/egress',
   'test/foundation/http',

@@ -10,9 +10,9 @@ import { migrateGateway } from '../../kernel/migrate.ts';
 import { createDatabase, type ServerDatabase } from '../../testing/fresh-database.ts';
 
 /**
- * Databases on servers, with the tables of the kernel and of all bundled plugins. Making these costs a server more than what most tests do with them, so
- * each is lent to one test after the other of a process. In between it becomes what it was: the same tables, and only the rows that migrations
- * write. One whose tables a test has changed, or to which a connection is still open, is dropped instead.
+ * Databases on servers: with the tables of the kernel and of all bundled plugins, or empty. Making these costs a server more than what most tests do with
+ * them, so each is lent to one test after the other of a process. In between it becomes what it was: the same tables, and only the rows that migrations
+ * write, or none. One that a test has changed otherwise, or to which a connection is still open, is dropped instead.
  */
 
 type Server = 'postgres' | 'mysql';
@@ -23,9 +23,17 @@ export interface Lent {
   giveBack(): Promise<void>;
 }
 
-/** One of the pool: where it is, what its tables looked like at first, and which there are. */
+/** One of the pool: where it is, and what it looked like at first. */
 interface Pooled extends ServerDatabase {
   readonly shape: string;
+}
+
+interface Empty extends Pooled {
+  /** Of the schema that a new database has; another one in older versions. */
+  readonly owner: string;
+}
+
+interface WithTables extends Pooled {
   readonly tables: readonly string[];
   /** Those in which migrations wrote rows; a copy of each is kept in another schema. */
   readonly kept: readonly string[];
@@ -33,7 +41,9 @@ interface Pooled extends ServerDatabase {
 
 type Ask = <T = Record<string, unknown>>(sql: string) => Promise<T[]>;
 
-const idle: Record<Server, Pooled[]> = { postgres: [], mysql: [] };
+const idle: Record<Server, WithTables[]> = { postgres: [], mysql: [] };
+/** Of PostgreSQL only, which copies hundreds of files for each and writes all that it has in memory to the disk; MariaDB makes a folder. */
+const idleEmpty: Empty[] = [];
 
 /** Lends one that is idle, or a new one. `server`: the URL of the server. */
 export async function lend(family: Server, server: string): Promise<Lent> {
@@ -44,6 +54,19 @@ export async function lend(family: Server, server: string): Promise<Lent> {
     giveBack: async () => {
       if (await reset(family, pooled)) idle[family].push(pooled);
       else await discard(family, pooled);
+    },
+  };
+}
+
+/** The same with a database of PostgreSQL that is empty. */
+export async function lendEmpty(server: string): Promise<Lent> {
+  await clearAtTheEnd();
+  const pooled = idleEmpty.pop() ?? (await makeEmpty(server));
+  return {
+    url: pooled.url,
+    giveBack: async () => {
+      if (await empty(pooled)) idleEmpty.push(pooled);
+      else await pooled.drop();
     },
   };
 }
@@ -59,6 +82,7 @@ async function clearAtTheEnd(): Promise<void> {
     for (const family of ['postgres', 'mysql'] as const) {
       for (const pooled of idle[family].splice(0)) await discard(family, pooled);
     }
+    for (const pooled of idleEmpty.splice(0)) await pooled.drop();
   });
 }
 
@@ -73,7 +97,7 @@ const KEPT = {
   mysql: (url: string) => `${new URL(url).pathname.slice(1)}_kept`,
 } as const;
 
-async function make(family: Server, server: string): Promise<Pooled> {
+async function make(family: Server, server: string): Promise<WithTables> {
   const database = await createDatabase(server);
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-tables-'));
   try {
@@ -98,7 +122,7 @@ async function make(family: Server, server: string): Promise<Pooled> {
 }
 
 /** Removes what a test has left. False: something is left that cannot be removed so. */
-async function reset(family: Server, { url, tables, kept, shape }: Pooled): Promise<boolean> {
+async function reset(family: Server, { url, tables, kept, shape }: WithTables): Promise<boolean> {
   return asking(family, url, async (ask) => {
     if (!(await isAlone(ask, family)) || (await shapeOf(ask, family)) !== shape) return false;
     const written = [...new Set([...kept, ...(await withRows(ask, tables))])];
@@ -110,6 +134,29 @@ async function reset(family: Server, { url, tables, kept, shape }: Pooled): Prom
     return true;
   });
 }
+
+async function makeEmpty(server: string): Promise<Empty> {
+  const database = await createDatabase(server);
+  return asking('postgres', database.url, async (ask) => {
+    const [schema] = await ask<{ owner: string }>(OWNER);
+    return { ...database, owner: schema!.owner, shape: await shapeOf(ask, 'postgres') };
+  });
+}
+
+/** Removes all schemas and makes the one that a new database has. False: something else is left. */
+async function empty({ url, owner, shape }: Empty): Promise<boolean> {
+  return asking('postgres', url, async (ask) => {
+    if (!(await isAlone(ask, 'postgres'))) return false;
+    for (const { name } of await ask<{ name: string }>(SCHEMAS)) await ask(`drop schema "${name}" cascade`);
+    await ask('create schema public');
+    await ask(`alter schema public owner to ${owner}`);
+    await ask('grant usage on schema public to public');
+    return (await shapeOf(ask, 'postgres')) === shape;
+  });
+}
+
+const SCHEMAS = `select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'`;
+const OWNER = `select nspowner::regrole::text as owner from pg_namespace where nspname = 'public'`;
 
 async function withRows(ask: Ask, tables: readonly string[]): Promise<readonly string[]> {
   const each = tables.map((table) => `select '${table}' as name where exists (select 1 from ${table})`);
@@ -152,7 +199,12 @@ const WITHOUT_REFERENCES = {
 const SHAPE = {
   postgres: `
     select md5(string_agg(part, chr(10) order by part)) as shape from (
-      select concat_ws('|', 'schema', nspname, nspacl) as part from pg_namespace where nspname !~ '^pg_'
+      select concat_ws('|', 'schema', nspname, nspowner, nspacl) as part from pg_namespace where nspname !~ '^pg_'
+      union all select concat_ws('|', 'database', datdba, datacl, datconnlimit, datallowconn) from pg_database
+      where datname = current_database()
+      union all select concat_ws('|', 'defaults', defaclrole, defaclobjtype, defaclacl) from pg_default_acl
+      union all select concat_ws('|', 'extension', extname) from pg_extension
+      union all select concat_ws('|', 'prepared', gid) from pg_prepared_xacts where database = current_database()
       union all select concat_ws('|', 'database', setdatabase, setconfig) from pg_db_role_setting
       where setdatabase = (select oid from pg_database where datname = current_database())
       union all select concat_ws('|', 'table', oid, relname, relkind, relacl, relrowsecurity, relforcerowsecurity)

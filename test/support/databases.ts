@@ -9,7 +9,7 @@ import type { DatabaseOptions } from '../../foundation/data/database.ts';
 import type { Family } from '../../foundation/data/family.ts';
 import { askDatabase, createDatabase } from '../../testing/fresh-database.ts';
 import { putMigratedFile } from '../../testing/migrated-file.ts';
-import { lend } from './database-pool.ts';
+import { lend, lendEmpty } from './database-pool.ts';
 import { available } from './services.ts';
 
 export const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
@@ -64,7 +64,12 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
   await takePlace(t);
   if (family === 'sqlite') return emptyFile(t);
   if (!(await available(t, SERVERS[family].service))) return undefined;
-  const { url, drop } = await createDatabase(SERVERS[family].url);
+  if (family === 'postgres') {
+    const { url, giveBack } = await lendEmpty(SERVERS.postgres.url);
+    t.teardown(giveBack);
+    return onServer(family, url);
+  }
+  const { url, drop } = await createDatabase(SERVERS.mysql.url);
   t.teardown(drop);
   return onServer(family, url);
 }

@@ -252,16 +252,17 @@ eachGatewayDatabase(
     const gateway = await startSessionsGateway(t, { env: environment });
     const { request, talk } = gateway;
     const { admin, key, principal } = await makeTenant(gateway);
-    await talk(principal('Anna'), 'morning-1');
-    await talk(principal('bob', 'somebody-else'), 'Morning-2');
-    await talk(principal('carl'), 'evening.3');
+    // Those of one millisecond are in the order of their ids.
+    await talk(principal('Anna'), 'a-morning-1');
+    await talk(principal('bob', 'somebody-else'), 'b-Morning-2');
+    await talk(principal('carl'), 'c-evening.3');
     const found = async (query: Record<string, string>, token: string) =>
       ids(await request(`${PATH}?${new URLSearchParams(query)}`, { token }));
-    t.deepEqual(await found({ q: 'MORNING' }, admin), [2, 'Morning-2', 'morning-1']);
-    t.deepEqual(await found({ q: 'morning' }, key.token), [1, 'morning-1']);
-    t.deepEqual(await found({ q: 'ann' }, admin), [1, 'morning-1']);
-    t.deepEqual(await found({ q: 'demo', user_id: 'carl' }, admin), [1, 'evening.3']);
-    t.deepEqual(await found({ q: 'demo', limit: '1', offset: '2' }, admin), [3, 'morning-1']);
+    t.deepEqual(await found({ q: 'MORNING' }, admin), [2, 'b-Morning-2', 'a-morning-1']);
+    t.deepEqual(await found({ q: 'morning' }, key.token), [1, 'a-morning-1']);
+    t.deepEqual(await found({ q: 'ann' }, admin), [1, 'a-morning-1']);
+    t.deepEqual(await found({ q: 'demo', user_id: 'carl' }, admin), [1, 'c-evening.3']);
+    t.deepEqual(await found({ q: 'demo', limit: '1', offset: '2' }, admin), [3, 'a-morning-1']);
     t.deepEqual(await found({ q: 'g_2' }, admin), [0]);
   },
 );
