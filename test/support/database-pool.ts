@@ -112,7 +112,7 @@ async function make(family: Server, server: string): Promise<WithTables> {
     await rm(folder, { recursive: true, force: true });
   }
   return asking(family, database.url, async (ask) => {
-    const tables = (await ask<{ name: string }>(TABLES[family])).map(({ name }) => name);
+    const tables = await tablesOf(ask, family);
     const kept = await withRows(ask, tables);
     const schema = KEPT[family](database.url);
     await ask(`create schema ${schema}`);
@@ -121,10 +121,19 @@ async function make(family: Server, server: string): Promise<WithTables> {
   });
 }
 
+async function tablesOf(ask: Ask, family: Server): Promise<readonly string[]> {
+  return (await ask<{ name: string }>(TABLES[family])).map(({ name }) => name);
+}
+
 /** Removes what a test has left. False: something is left that cannot be removed so. */
 async function reset(family: Server, { url, tables, kept, shape }: WithTables): Promise<boolean> {
   return asking(family, url, async (ask) => {
-    if (!(await isAlone(ask, family)) || (await shapeOf(ask, family)) !== shape) return false;
+    if (!(await isAlone(ask, family))) return false;
+    // Those of plugins that a test made, and of hints, which bear the name of the deployment.
+    const more = (await tablesOf(ask, family)).filter((table) => !tables.includes(table));
+    if (family === 'mysql') await ask(WITHOUT_REFERENCES.mysql);
+    for (const table of more) await ask(`drop table ${QUOTED[family](table)} cascade`);
+    if ((await shapeOf(ask, family)) !== shape) return false;
     const written = [...new Set([...kept, ...(await withRows(ask, tables))])];
     await ask('begin');
     await ask(WITHOUT_REFERENCES[family]);
@@ -180,9 +189,11 @@ async function shapeOf(ask: Ask, family: Server): Promise<string> {
 }
 
 const TABLES = {
-  postgres: `select table_name as name from information_schema.tables where table_schema = 'public'`,
-  mysql: 'select table_name as name from information_schema.tables where table_schema = database()',
+  postgres: `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  mysql: `select table_name as name from information_schema.tables where table_schema = database() and table_type = 'BASE TABLE'`,
 };
+
+const QUOTED = { postgres: (name: string) => `"${name}"`, mysql: (name: string) => `\`${name}\`` };
 
 /** Other connections to this database. */
 const OTHERS = {

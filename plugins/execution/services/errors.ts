@@ -9,7 +9,7 @@ export const JobErrors = defineErrors({
   /** 409 */
   ended: { code: 'job.ended', kind: 'conflict', title: 'The job has ended' },
   notWaiting: { code: 'job.not-waiting', kind: 'conflict', title: 'The job does not wait for this' },
-  nodeNeeded: { code: 'job.node-needed', kind: 'invalid', title: 'Several nodes of the job wait' },
+  nodeNeeded: { code: 'job.node-needed', kind: 'invalid', title: 'The node that waits is not named' },
   outcomeNotRoutable: {
     code: 'job.outcome-not-routable',
     kind: 'invalid',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { type Clock, systemClock } from '../../../../foundation/base/clock.ts';
+import { isUniqueViolation } from '../../../../foundation/data/errors.ts';
 import { unwrap } from '../../../../foundation/data/tenancy.ts';
 import { egressRegistration } from '../../../../foundation/egress/rule.ts';
 import { kernelRegistration } from '../../../../foundation/gateway-tables.ts';
@@ -41,7 +42,9 @@ async function startByHand(t: ExecutionContext, clock?: Clock): Promise<TestGate
 
 const COLUMNS = {
   sqlite: `select m.name as name, c.name as col from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'`,
-  postgres: `select table_name as name, column_name as col from information_schema.columns where table_schema = current_schema()`,
+  // The view of the standard looks at rights, too, and takes a tenth of a second.
+  postgres: `select relname as name, attname as col from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relnamespace = current_schema()::regnamespace and relkind = 'r' and attnum > 0 and not attisdropped`,
   mysql: `select table_name as name, column_name as col from information_schema.columns where table_schema = database()`,
 } as const;
 
@@ -82,7 +85,11 @@ async function fillTables({ gateway }: TestGateway, tenantId: string, word: stri
   ];
   const entities = gateway.services.database.forTenant(tenantId);
   for (const { entity, declared } of registered.map(unwrap)) {
-    if (declared === undefined) await entities.insert(entity, sampleRow(entity, word));
+    if (declared !== undefined) continue;
+    // The gateway itself may have written the one row of a tenant by now, that of provisioned skills for example.
+    await entities.insert(entity, sampleRow(entity, word)).catch((error: unknown) => {
+      if (!isUniqueViolation(error)) throw error;
+    });
   }
 }
 
