@@ -6,6 +6,7 @@ import {
   type Logger,
   type Resource,
   type ResourceProblem,
+  throttledLog,
 } from 'agent-gateway';
 import { McpServerKind, type McpServerSpec } from '../../kinds/mcp-server.ts';
 import {
@@ -108,17 +109,20 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
 /** Caches the tools of each connection for a while: agents list them before each turn. */
 function createToolLists(server: string, { clock, log }: Pick<McpKindParts, 'clock' | 'log'>) {
   const known = new WeakMap<Client, { readonly tools: readonly McpTool[]; readonly until: number }>();
+  // Each connection lists them again every half a minute.
+  const warnOfLarge = throttledLog<number>(clock, (leftOut) =>
+    log.warn(
+      { mcp_server: server, tools: leftOut },
+      `tools are left out: description and schema have more than ${MAX_TOOL} characters`,
+    ),
+  );
   return async (client: Client, signal: AbortSignal): Promise<readonly McpTool[]> => {
     const now = clock.monotonic();
     const listed = known.get(client);
     if (listed !== undefined && now < listed.until) return listed.tools;
     const { tools } = await client.listTools(undefined, { signal });
     const small = tools.filter(isSmall);
-    if (small.length < tools.length)
-      log.warn(
-        { mcp_server: server, tools: tools.length - small.length },
-        `tools are left out: description and schema have more than ${MAX_TOOL} characters`,
-      );
+    if (small.length < tools.length) warnOfLarge(tools.length - small.length);
     const kept = small.slice(0, MAX_TOOLS);
     known.set(client, { tools: kept, until: now + LIST_MS });
     return kept;
