@@ -45,28 +45,35 @@ const idle: Record<Server, WithTables[]> = { postgres: [], mysql: [] };
 /** Of PostgreSQL only, which copies hundreds of files for each and writes all that it has in memory to the disk; MariaDB makes a folder. */
 const idleEmpty: Empty[] = [];
 
-/** Lends one that is idle, or a new one. `server`: the URL of the server. */
-export async function lend(family: Server, server: string): Promise<Lent> {
-  await clearAtTheEnd();
-  const pooled = idle[family].pop() ?? (await make(family, server));
-  return {
-    url: pooled.url,
-    giveBack: async () => {
-      if (await reset(family, pooled)) idle[family].push(pooled);
-      else await discard(family, pooled);
-    },
-  };
+/** Lends one with tables that is idle, or a new one. `server`: the URL of the server. */
+export function lend(family: Server, server: string): Promise<Lent> {
+  return lendOf(idle[family], {
+    make: () => make(family, server),
+    reset: (pooled) => reset(family, pooled),
+    discard: (pooled) => discard(family, pooled),
+  });
 }
 
 /** The same with a database of PostgreSQL that is empty. */
-export async function lendEmpty(server: string): Promise<Lent> {
+export function lendEmpty(server: string): Promise<Lent> {
+  return lendOf(idleEmpty, { make: () => makeEmpty(server), reset: empty, discard: ({ drop }) => drop() });
+}
+
+interface Ways<P> {
+  make(): Promise<P>;
+  /** Makes it what it was. False: it cannot be. */
+  reset(pooled: P): Promise<boolean>;
+  discard(pooled: P): Promise<void>;
+}
+
+async function lendOf<P extends Pooled>(all: P[], ways: Ways<P>): Promise<Lent> {
   await clearAtTheEnd();
-  const pooled = idleEmpty.pop() ?? (await makeEmpty(server));
+  const pooled = all.pop() ?? (await ways.make());
   return {
     url: pooled.url,
     giveBack: async () => {
-      if (await empty(pooled)) idleEmpty.push(pooled);
-      else await pooled.drop();
+      if (await ways.reset(pooled)) all.push(pooled);
+      else await ways.discard(pooled);
     },
   };
 }

@@ -85,7 +85,7 @@ export async function recordAnswers(
     output: kept(guard, JSON.stringify(answers)),
     status: 'success',
     startedAt: new Date(askedAt),
-    durationMs: Math.min(2 ** 31 - 1, Math.max(0, clock.now() - askedAt)),
+    durationMs: Math.min(MOST_MS, Math.max(0, clock.now() - askedAt)),
     idempotencyId: idempotencyIdOf(turn, position),
   });
   return outcomeOf(parts, turn, receipt, asked);
