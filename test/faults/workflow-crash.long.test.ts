@@ -19,6 +19,8 @@ const GATEWAYS: Readonly<Record<Family, number>> = { sqlite: 14, postgres: 1, my
 const MIN_BOUNDARIES = 15;
 /** The rest of a machine's patience: each start of a process is slow while others work. */
 const PATIENCE_MS = 90_000;
+/** A process that a busy machine holds longer than that loses its runs before it is killed, and what was in flight is repeated twice. */
+const LEASE = '6s';
 
 /** Gateways with their databases and the stories that they tell. */
 interface Stage {
@@ -40,7 +42,7 @@ async function setUp(t: ExecutionContext, family: Family): Promise<Stage | undef
     if (fresh === undefined) return undefined;
     databases.push(fresh);
   }
-  const more = { SVC_EGRESS_ALLOW_PRIVATE: service.allowed, SVC_DATABASE_POOL: '14' };
+  const more = { SVC_EGRESS_ALLOW_PRIVATE: service.allowed, SVC_DATABASE_POOL: '14', WORKFLOW_LEASE: LEASE };
   const places = databases.map((fresh, index) => ({
     env: environmentOf(fresh, path.join(folder, String(index)), more),
     tenants: RUNS[family],
