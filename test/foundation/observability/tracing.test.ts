@@ -2,6 +2,7 @@ import net from 'node:net';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import fc from 'fast-check';
+import { endsWithin } from '../../../foundation/base/deadline.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
 import {
   isBaggage,
@@ -163,15 +164,16 @@ test('no secret leaves with a span', async (t) => {
   t.false(JSON.stringify(spans).includes('hunter2'));
 });
 
+/** More than the two seconds, less than an export may take. Both are timers of this process: one that stands still for a while fires them in their order. */
+const PATIENCE_MS = 4_000;
+
 test('a collector that is not there delays no request and the end of the process by two seconds at most', async (t) => {
   const port = await freePort();
   const { tracing, log } = await record(`http://127.0.0.1:${port}`);
   const started = cpuNow();
   for (let count = 0; count < 5000; count += 1) tracing.start('GET', incoming).end(outcome);
   t.true(cpuNow() - started < 2000);
-  const stopping = performance.now();
-  await tracing.shutdown();
-  t.true(performance.now() - stopping < 8000);
+  t.true(await endsWithin(PATIENCE_MS, tracing.shutdown()));
   t.true(
     log.some((line) => line.includes('trace collector')),
     'the log tells that spans were lost',
@@ -185,10 +187,7 @@ test('a collector that never answers delays the end of the process by two second
   // The connection is there before the end begins: a busy machine may take longer than those two seconds for it.
   await until(() => spans.length === 1);
   tracing.start('GET', incoming).end(outcome);
-  const stopping = performance.now();
-  await tracing.shutdown();
-  const waited = performance.now() - stopping;
-  t.true(waited > 1500 && waited < 8000, `${waited} ms`);
+  t.true(await endsWithin(PATIENCE_MS, tracing.shutdown()));
   // On a busy machine the first export may reach its own deadline meanwhile; then the line is another, and tells the same.
   t.true(
     log.some((line) => line.includes('trace collector')),
