@@ -17,7 +17,7 @@ import {
   providerKind,
 } from './connect-model.ts';
 import type { ModelEndpoint } from './model-call.ts';
-import { providerEndpoint } from './openai-client.ts';
+import { parseBaseUrl, providerEndpoint } from './openai-client.ts';
 
 /** The value behind a Model resource. */
 export interface ModelResource extends ModelEndpoint, AsyncDisposable {
@@ -62,7 +62,9 @@ function check({ metadata, spec }: Resource<ModelSpec>): readonly ResourceProble
     }
   } else if (base_url !== undefined) {
     try {
-      providerEndpoint(base_url);
+      // Other clients append routes of their own.
+      if (kind.client === 'openai') providerEndpoint(base_url);
+      else parseBaseUrl(base_url);
     } catch (error) {
       problems.push({ pointer: '/spec/base_url', message: (error as TypeError).message });
     }

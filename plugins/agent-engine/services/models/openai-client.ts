@@ -85,13 +85,25 @@ interface ProviderEndpoint {
 /**
  * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, the route is appended to it,
  * whether it ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
- * (`?api-version=…`) is kept. Throws for a URL that is not http(s), or that holds a user name or password, since URLs
- * are logged and shown.
+ * (`?api-version=…`) is kept. Throws for what `parseBaseUrl` refuses, and for a URL that ends in the route already, to which no
+ * server would answer.
  *
  * @example
  * providerEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
  */
 export function providerEndpoint(apiUrl: string, route = '/chat/completions'): ProviderEndpoint {
+  const { origin, pathname, search } = parseBaseUrl(apiUrl);
+  const base = pathname.replace(/\/+$/, '');
+  if (base.endsWith(route)) {
+    throw new TypeError(
+      `The model API URL ends in ${route}, which the gateway appends by itself: leave it out.`,
+    );
+  }
+  return { origin, path: `${base}${route}${search}` };
+}
+
+/** Reads a base URL. Throws for one that is not http(s), or that holds a user name or password, since URLs are logged and shown. */
+export function parseBaseUrl(apiUrl: string): URL {
   const url = URL.parse(apiUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('The model API URL is not an http:// or https:// URL.');
@@ -99,7 +111,7 @@ export function providerEndpoint(apiUrl: string, route = '/chat/completions'): P
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('The model API URL must not hold credentials; set the API key instead.');
   }
-  return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}${route}${url.search}` };
+  return url;
 }
 
 /** The headers of a call. Throws for a key that a header cannot carry. */

@@ -27,9 +27,10 @@ const open = (settings: { api_url: string; api_key?: string }) =>
 
 for (const [variable, settings, message] of [
   ['LLM_API_URL', { api_url: 'https://user:pass@models.example/v1' }, /must not hold credentials/],
+  ['LLM_API_URL', { api_url: 'https://models.example/v1/chat/completions/' }, /appends by itself/],
   ['LLM_API_KEY', { api_url: 'https://models.example/v1', api_key: 'a key' }, /cannot carry/],
 ] as const) {
-  test(`what cannot work in ${variable} is told with its name, and never shown`, async (t) => {
+  test(`what cannot work in ${variable} is told with its name, and never shown: ${message.source}`, async (t) => {
     const error = await t.throwsAsync(open(settings), { instanceOf: ConfigurationError });
     t.is(error.problems[0]?.name, variable);
     t.regex(error.message, message);
