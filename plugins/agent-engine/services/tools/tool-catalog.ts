@@ -47,9 +47,9 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
   async function listed(source: ToolSource, { tenantId, signal }: ToolQuery): Promise<readonly Tool[]> {
     try {
       const tools = source.list(tenantId, signal);
-      if (!('then' in tools)) return ofItsOwn(source, tools);
+      if (!('then' in tools)) return usable(source, tools);
       const late = AbortSignal.any([signal, AbortSignal.timeout(sourceTimeoutMs)]);
-      return ofItsOwn(source, await orAborted(tools, late));
+      return usable(source, await orAborted(tools, late));
     } catch (error) {
       signal.throwIfAborted();
       log.warn({ err: error, source: source.prefix, tenant_id: tenantId }, 'tools are left out');
@@ -57,15 +57,14 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
     }
   }
 
-  /** The tools under the prefix of their source: one under a foreign prefix would reach agents that were given that other source. */
-  function ofItsOwn({ prefix }: ToolSource, tools: readonly Tool[]): readonly Tool[] {
-    const foreign = tools.find(({ ref }) => !ref.startsWith(prefix));
-    if (foreign === undefined) return tools;
-    log.warn(
-      { source: prefix, ref: foreign.ref },
-      'a tool is left out: its ref does not begin as its source says',
-    );
-    return tools.filter(({ ref }) => ref.startsWith(prefix));
+  /** The tools that can be offered; the first of the others is logged. */
+  function usable({ prefix }: ToolSource, tools: readonly Tool[]): readonly Tool[] {
+    const sound = tools.filter((tool) => flawOf(tool, prefix) === undefined);
+    if (sound.length === tools.length) return tools;
+    // Not by `find`: what a plugin in JavaScript lists may be undefined.
+    const flawed = tools[tools.findIndex((tool) => flawOf(tool, prefix) !== undefined)] as Tool;
+    log.warn({ source: prefix, ref: flawed?.ref }, `a tool is left out: ${flawOf(flawed, prefix)}`);
+    return sound;
   }
 
   return {
@@ -110,6 +109,21 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
       };
     },
   };
+}
+
+/**
+ * Why a tool of a source cannot be offered. One under a foreign prefix would reach agents that were given that other source; one without its texts, which
+ * plugins in JavaScript may forget, would have the provider refuse every turn that it is offered in. Pure.
+ */
+function flawOf(tool: Tool, prefix: string): string | undefined {
+  if (typeof tool?.ref !== 'string') return 'it has no ref';
+  if (!tool.ref.startsWith(prefix)) return 'its ref does not begin as its source says';
+  const { name, description, parameters, invoke } = tool as Readonly<Record<keyof Tool, unknown>>;
+  if (typeof name !== 'string') return 'its name is no text';
+  if (typeof description !== 'string') return 'its description is no text';
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters))
+    return 'its parameters are no JSON Schema of an object';
+  return typeof invoke === 'function' ? undefined : 'it has no invoke';
 }
 
 function firstOfEachRef(tools: readonly Tool[]): readonly Tool[] {

@@ -21,7 +21,7 @@ const source = (prefix: string, ...tools: Tool[]): ToolSource => ({ prefix, list
 const wish = (ref: string, requiresApproval = false) => ({ ref, requiresApproval });
 
 function catalog(sources: readonly ToolSource[], allowedTools: readonly string[] | null = null) {
-  const lines: { source?: string }[] = [];
+  const lines: { source?: string; msg?: string }[] = [];
   const made = createToolCatalog({
     sources: () => sources,
     policies: { of: () => ({ allowedTools }) as never },
@@ -39,6 +39,26 @@ const skills = source('skill://', tool('skill://mail', 'skill_mail'));
 test('without wishes all tools of the tenant are offered, but one for each skill', async (t) => {
   const offer = await catalog([builtin, mcp, skills]).offer({ tenantId: 't', signal });
   t.deepEqual(names(offer), ['a', 'b', 'a_2', 'c', 'd']);
+});
+
+test('a tool that no provider could be told of is left out, and the log says why', async (t) => {
+  const good = tool('plugin/notes/good');
+  const flawed: readonly (readonly [unknown, string])[] = [
+    [undefined, 'it has no ref'],
+    [{ ...good, ref: 7 }, 'it has no ref'],
+    [{ ...good, ref: 'plugin/other/good' }, 'its ref does not begin as its source says'],
+    [{ ...good, name: undefined }, 'its name is no text'],
+    [{ ...good, description: undefined }, 'its description is no text'],
+    [{ ...good, parameters: undefined }, 'its parameters are no JSON Schema of an object'],
+    [{ ...good, parameters: [] }, 'its parameters are no JSON Schema of an object'],
+    [{ ...good, invoke: 'later' }, 'it has no invoke'],
+  ];
+  for (const [one, flaw] of flawed) {
+    const { offer, lines } = catalog([source('plugin/notes/', one as Tool, good)]);
+    t.deepEqual(names(await offer({ tenantId: 't', signal })), ['good']);
+    t.like(lines, [{ source: 'plugin/notes/', msg: `a tool is left out: ${flaw}` }]);
+    t.is(lines.length, 1);
+  }
 });
 
 test('wishes choose, with a star for a server, and say what needs approval', async (t) => {
