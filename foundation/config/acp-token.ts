@@ -23,6 +23,15 @@ const MAX_FILE_BYTES = 1024;
 const DISK_IS_FULL =
   'cannot be written, its disk is full: make room there, or move the files of the gateway to another disk (SVC_DATA_DIR)';
 
+/** Characters below which a token may be guessed; `openssl rand -hex 32` gives 64. */
+const FEWEST_CHARACTERS = 20;
+
+/** What an operator in production is warned of: a token that opens everything and may be guessed. */
+export function weaknessOf(token: string | undefined): string | undefined {
+  if (token === undefined || token.length >= FEWEST_CHARACTERS) return undefined;
+  return `SVC_ACP_TOKEN has fewer than ${FEWEST_CHARACTERS} characters and may be guessed: make one with openssl rand -hex 32`;
+}
+
 /**
  * The static token (decisions 0.5): what `SVC_ACP_TOKEN` says; else, outside production, the one in
  * `<dataDir>/acp-token`, made when there is none (`acp_` and base64url of 32 random bytes, mode 0600). Processes that start at
