@@ -9,7 +9,8 @@ const RECORDS = isWhole ? 1_000_000 : 100_000;
 const BATCH = 1000;
 const ALWAYS = { from: new Date(0), to: new Date(Date.UTC(2100, 0, 1)) };
 
-eachDatabase(test, 'a million calls of a millionth of a dollar cost one dollar', async (t, fresh) => {
+// One after the other: the rows of SQLite are written without a pause in which a connection to a server could be made.
+eachDatabase(test.serial, 'a million calls of a millionth of a dollar cost one dollar', async (t, fresh) => {
   t.timeout(10 * 60_000);
   const { metering, pricing, reports, database, clock } = await usageTables(t, fresh);
   // One token of a thousand that cost a tenth of a cent.
