@@ -3,7 +3,6 @@ import { createAuditTrail } from './audit/audit-trail.ts';
 import { createDatabaseSink } from './audit/database-sink.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { createIds } from './base/ids.ts';
-import { weaknessOf } from './config/acp-token.ts';
 import type { KernelSettings } from './config/kernel-settings.ts';
 import type { Environment } from './config/read-config.ts';
 import { openDatabase } from './data/database.ts';
@@ -52,8 +51,6 @@ export async function openInfrastructure(
   const { deployment, agentsDir } = settings.services;
   const ids = createIds(clock);
   const log = logging.logger;
-  const weakness = settings.production ? weaknessOf(settings.acpToken) : undefined;
-  if (weakness !== undefined) log.warn(weakness);
   const metrics = createMetrics({ version, process: options.processMetrics ?? true });
   const traces = await createTracing({
     endpoint: settings.tracing?.endpoint,

@@ -4,7 +4,7 @@ import { keepSmall } from '../foundation/base/idle-memory.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import { type CrashRecord, openCrashRecord } from '../foundation/code/crash-record.ts';
 import { innerFolderOf } from '../foundation/code/error-place.ts';
-import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
+import { type AcpToken, ensureAcpToken, warnOfWeakToken } from '../foundation/config/acp-token.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
@@ -65,7 +65,8 @@ async function main(): Promise<void> {
     'ready',
   );
   if (acpToken.token === undefined) await warnWithoutAdministrator(gateway, logging);
-  else if (!settings.production && gateway.serves(FIRST_CHAT_PATH)) {
+  else if (settings.production) warnOfWeakToken(acpToken.token, log);
+  else if (gateway.serves(FIRST_CHAT_PATH)) {
     // Otherwise the lines of the start, which are written a moment later, would push it out of sight.
     await logging.flush();
     process.stderr.write(firstChat(gateway.url, acpToken));

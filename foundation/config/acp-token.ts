@@ -1,5 +1,6 @@
 import { chmod, link, lstat, mkdir, readFile, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import type { Logger } from 'pino';
 import {
   flushFolder,
   ignoreMissing,
@@ -26,10 +27,12 @@ const DISK_IS_FULL =
 /** Characters below which a token may be guessed; `openssl rand -hex 32` gives 64. */
 const FEWEST_CHARACTERS = 20;
 
-/** What an operator in production is warned of: a token that opens everything and may be guessed. */
-export function weaknessOf(token: string | undefined): string | undefined {
-  if (token === undefined || token.length >= FEWEST_CHARACTERS) return undefined;
-  return `SVC_ACP_TOKEN has fewer than ${FEWEST_CHARACTERS} characters and may be guessed: make one with openssl rand -hex 32`;
+/** Warns an operator of a token that opens everything and may be guessed. */
+export function warnOfWeakToken(token: string, log: Pick<Logger, 'warn'>): void {
+  if (token.length >= FEWEST_CHARACTERS) return;
+  log.warn(
+    `SVC_ACP_TOKEN has fewer than ${FEWEST_CHARACTERS} characters and may be guessed: make one with openssl rand -hex 32`,
+  );
 }
 
 /**

@@ -120,7 +120,8 @@ export function openEmbeddings(parts: EmbeddingParts): {
   if (!model) return { embeddings: createHashEmbeddings(), close: async () => {} };
   const apiUrl = settings.embedding_api_url || api_url;
   if (!apiUrl) throw new Error('EMBEDDING_MODEL needs a server: set EMBEDDING_API_URL, or LLM_API_URL');
-  requireUsable('EMBEDDING_API_URL', () => providerEndpoint(apiUrl, '/embeddings'));
+  const variable = settings.embedding_api_url ? 'EMBEDDING_API_URL' : 'LLM_API_URL';
+  requireUsable(variable, () => providerEndpoint(apiUrl, '/embeddings'));
   const apiKey = settings.embedding_api_key || (apiUrl === api_url ? settings.api_key : undefined);
   const embeddings = createOpenAIEmbeddings({
     apiUrl,

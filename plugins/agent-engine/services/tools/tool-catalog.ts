@@ -59,12 +59,11 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
 
   /** The tools that can be offered; the first of the others is logged. */
   function usable({ prefix }: ToolSource, tools: readonly Tool[]): readonly Tool[] {
-    const sound = tools.filter((tool) => flawOf(tool, prefix) === undefined);
-    if (sound.length === tools.length) return tools;
-    // Not by `find`: what a plugin in JavaScript lists may be undefined.
-    const flawed = tools[tools.findIndex((tool) => flawOf(tool, prefix) !== undefined)] as Tool;
-    log.warn({ source: prefix, ref: flawed?.ref }, `a tool is left out: ${flawOf(flawed, prefix)}`);
-    return sound;
+    const flaws = tools.map((tool) => flawOf(tool, prefix));
+    const first = flaws.findIndex((flaw) => flaw !== undefined);
+    if (first < 0) return tools;
+    log.warn({ source: prefix, ref: tools[first]?.ref }, `a tool is left out: ${flaws[first]}`);
+    return tools.filter((_, index) => flaws[index] === undefined);
   }
 
   return {

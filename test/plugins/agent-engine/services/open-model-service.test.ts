@@ -5,7 +5,7 @@ import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
 import { createDemoModel } from '../../../../plugins/agent-engine/services/models/demo-model.ts';
 import { modelMetrics } from '../../../../plugins/agent-engine/services/models/metrics.ts';
-import { openModels } from '../../../../plugins/agent-engine/services/open-model-service.ts';
+import { openEmbeddings, openModels } from '../../../../plugins/agent-engine/services/open-model-service.ts';
 import { fakeMetrics } from '../fake-metrics.ts';
 
 const clock = systemClock;
@@ -43,3 +43,23 @@ test('an address and a key that can work are taken', async (t) => {
   t.true(models.list().some(({ id }) => id === 'default'));
   await close();
 });
+
+for (const [variable, settings] of [
+  ['EMBEDDING_API_URL', { embedding_api_url: 'https://models.example/v1/embeddings' }],
+  ['LLM_API_URL', { api_url: 'https://models.example/v1/embeddings' }],
+] as const) {
+  test(`an address that ends in the route of embeddings is told as that of ${variable}`, (t) => {
+    const error = t.throws(
+      () =>
+        openEmbeddings({
+          settings: { max_retries: 0, embedding_model: 'm', ...settings },
+          embedders: () => [],
+          ...{ clock, ids },
+          log: pino({ enabled: false }),
+          beforeCall: () => {},
+        }),
+      { instanceOf: ConfigurationError, message: /ends in \/embeddings/ },
+    );
+    t.is(error.problems[0]?.name, variable);
+  });
+}

@@ -153,6 +153,10 @@ test('what cannot work is told with its place, and never with a key', async (t) 
       { ...good, base_url: 'https://there/v1/chat/completions' },
       /^\/spec\/base_url: .*ends in \/chat\/completions/,
     ],
+    [
+      { ...good, provider: 'anthropic', api_key: 'env:THE_KEY', base_url: `https://me:${API_KEY}@there` },
+      /^\/spec\/base_url: .*must not hold credentials/,
+    ],
     [{ ...good, api_key: API_KEY }, /^\/spec\/api_key: must be env:NAME, file:PATH or plugin\//],
     [{ ...good, api_key: 'env:OTHER' }, /could not be built: env:OTHER is not set$/],
     [{ ...good, apikey: 'env:THE_KEY' }, /^\/spec\/apikey: is not known here, did you mean api_key\?$/],
