@@ -55,6 +55,7 @@ function engine(models: ReturnType<typeof scriptedModels>) {
           sources: () => [builtinTools({ clock, egress })],
           policies: { of: () => ({ allowedTools: null }) as never },
           log: scope.log,
+          clock,
         }),
         receipts: memoryReceipts().receipts,
         checkArguments: createArgumentCheck(),

@@ -60,6 +60,7 @@ export function openAgents(
     sources: () => [builtin, ...parts.tools, ...mcpTools(), ...contributed()],
     policies: parts.policies,
     log,
+    clock,
   });
   const { models, guard, openGuards, receipts } = parts;
   const learners = scope.contributions(ExperiencePoint);

@@ -1,4 +1,4 @@
-import { type Logger, orAborted } from 'agent-gateway';
+import { type Clock, type Logger, orAborted, throttledLog } from 'agent-gateway';
 import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
 
 /** A tool that an agent wants. */
@@ -32,8 +32,15 @@ interface ToolCatalogParts {
   readonly sources: () => readonly ToolSource[];
   readonly policies: Pick<SandboxPolicies, 'of'>;
   readonly log: Logger;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds that a source may take; default 5,000. */
   readonly sourceTimeoutMs?: number;
+}
+
+/** What the operator should know of a source. */
+interface Warning {
+  readonly message: string;
+  readonly [detail: string]: unknown;
 }
 
 /** Tools that one run offers at most: providers refuse more. */
@@ -43,7 +50,30 @@ export const MAX_TOOLS = 128;
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
 /** Makes the catalog. It caches nothing: sources know best how long their lists are valid. */
-export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_000 }: ToolCatalogParts) {
+export function createToolCatalog({
+  sources,
+  policies,
+  log,
+  clock,
+  sourceTimeoutMs = 5_000,
+}: ToolCatalogParts) {
+  const warnings = new Map<string, ReturnType<typeof throttledLog<Warning>>>();
+  const warnOfMany = throttledLog<object>(clock, (detail, times) =>
+    log.warn({ ...detail, times }, `only the first ${MAX_TOOLS} tools are offered`),
+  );
+
+  /** Tools are listed before each turn: each source is warned of once a minute at most. */
+  function warn({ prefix }: ToolSource, warning: Warning): void {
+    let warnOfSource = warnings.get(prefix);
+    if (warnOfSource === undefined) {
+      warnOfSource = throttledLog(clock, ({ message, ...detail }, times) =>
+        log.warn({ source: prefix, ...detail, times }, message),
+      );
+      warnings.set(prefix, warnOfSource);
+    }
+    warnOfSource(warning);
+  }
+
   async function listed(source: ToolSource, { tenantId, signal }: ToolQuery): Promise<readonly Tool[]> {
     try {
       const tools = source.list(tenantId, signal);
@@ -52,17 +82,17 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
       return usable(source, await orAborted(tools, late));
     } catch (error) {
       signal.throwIfAborted();
-      log.warn({ err: error, source: source.prefix, tenant_id: tenantId }, 'tools are left out');
+      warn(source, { message: 'tools are left out', err: error, tenant_id: tenantId });
       return [];
     }
   }
 
   /** The tools that can be offered; the first of the others is logged. */
-  function usable({ prefix }: ToolSource, tools: readonly Tool[]): readonly Tool[] {
-    const flaws = tools.map((tool) => flawOf(tool, prefix));
+  function usable(source: ToolSource, tools: readonly Tool[]): readonly Tool[] {
+    const flaws = tools.map((tool) => flawOf(tool, source.prefix));
     const first = flaws.findIndex((flaw) => flaw !== undefined);
     if (first < 0) return tools;
-    log.warn({ source: prefix, ref: tools[first]?.ref }, `a tool is left out: ${flaws[first]}`);
+    warn(source, { message: `a tool is left out: ${flaws[first]}`, ref: tools[first]?.ref });
     return tools.filter((_, index) => flaws[index] === undefined);
   }
 
@@ -87,11 +117,7 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
       const wanted = all.filter((tool) => wishes?.some(({ ref }) => matchesRef(tool, ref)) ?? true);
       const allowed = wanted.filter(({ name }) => allowedTools === null || allowedTools.includes(name));
       const chosen = allowed.slice(0, MAX_TOOLS);
-      if (chosen.length < allowed.length)
-        log.warn(
-          { tenant_id: tenantId, tools: allowed.length },
-          `only the first ${MAX_TOOLS} tools are offered`,
-        );
+      if (chosen.length < allowed.length) warnOfMany({ tenant_id: tenantId, tools: allowed.length });
       const names = uniqueNames(
         chosen.map(({ name }) => name),
         taken,

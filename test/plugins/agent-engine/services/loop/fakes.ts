@@ -282,6 +282,7 @@ export function loop({ script = [], scripts, info, tools = [], agents = [], lear
       sources: () => [{ prefix: 'builtin/', list: () => offered.tools }],
       policies: { of: () => ({ allowedTools: null }) as never },
       log,
+      clock,
     }),
     receipts: memory.receipts,
     openExperience: createExperience({ learners: () => learners, guard, clock, log }),

@@ -62,6 +62,7 @@ eachDatabase(
         ],
         policies: { of: () => ({ allowedTools: null }) as never },
         log: pino({ enabled: false }),
+        clock,
       }),
       agents: catalogOf(liveAgents().view),
     });

@@ -11,6 +11,7 @@ import {
   toToolName,
   uniqueNames,
 } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import { manualClock } from '../../../../../testing/manual-clock.ts';
 
 const signal = new AbortController().signal;
 const tool = (ref: string, name = ref.split('/').at(-1)!): Tool => ({
@@ -21,14 +22,16 @@ const source = (prefix: string, ...tools: Tool[]): ToolSource => ({ prefix, list
 const wish = (ref: string, requiresApproval = false) => ({ ref, requiresApproval });
 
 function catalog(sources: readonly ToolSource[], allowedTools: readonly string[] | null = null) {
-  const lines: { source?: string; msg?: string }[] = [];
+  const lines: { source?: string; msg?: string; times?: number }[] = [];
+  const clock = manualClock();
   const made = createToolCatalog({
     sources: () => sources,
     policies: { of: () => ({ allowedTools }) as never },
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    clock,
     sourceTimeoutMs: 20,
   });
-  return { ...made, lines };
+  return { ...made, lines, clock };
 }
 
 const names = ({ tools }: { tools: readonly { name: string }[] }) => tools.map(({ name }) => name);
@@ -59,6 +62,20 @@ test('a tool that no provider could be told of is left out, and the log says why
     t.like(lines, [{ source: 'plugin/notes/', msg: `a tool is left out: ${flaw}` }]);
     t.is(lines.length, 1);
   }
+});
+
+test('what is left out at each turn is logged once a minute for each source', async (t) => {
+  const good = tool('plugin/notes/good');
+  const slow = { prefix: 'mcp://', list: () => Promise.reject(new Error('gone')) };
+  const made = catalog([source('plugin/notes/', { ...good, name: undefined } as never), slow]);
+  for (let turn = 0; turn < 3; turn++) await made.offer({ tenantId: 't', signal });
+  t.deepEqual(made.lines.map((line) => line.source).sort(), ['mcp://', 'plugin/notes/']);
+  made.clock.advance(60_000);
+  await made.offer({ tenantId: 't', signal });
+  t.deepEqual(
+    made.lines.slice(2).map(({ times }) => times),
+    [3, 3],
+  );
 });
 
 test('wishes choose, with a star for a server, and say what needs approval', async (t) => {
@@ -150,6 +167,7 @@ test('a policy that cannot be read offers nothing', async (t) => {
     sources: () => [builtin],
     policies: { of: () => Promise.reject(new Error('no policy')) },
     log: pino({ enabled: false }),
+    clock: manualClock(),
   });
   await t.throwsAsync(made.offer({ tenantId: 't', signal }), { message: 'no policy' });
 });

@@ -13,6 +13,7 @@ import {
   type NestedPrincipals,
   startWorkflowSource,
 } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
+import { manualClock } from '../../../../../testing/manual-clock.ts';
 import { toolContext } from '../../../agent-engine/services/tool-context.ts';
 import { heardLog } from '../nodes/kit.ts';
 
@@ -147,6 +148,7 @@ test('the catalog offers it as builtin/start_workflow, beside the tools of the a
     sources: () => [own, source],
     policies: { of: () => ({ allowedTools: null }) as never },
     log: heardLog().log,
+    clock: manualClock(),
   });
   const wishes = [{ ref: 'builtin/start_workflow', requiresApproval: true }];
   const { tools, missing } = await catalog.offer({
