@@ -4,9 +4,11 @@ import { SERVICE_VARIABLES } from './service-settings.ts';
 
 /** The variables that the kernel itself reads; the README's table is made from it. */
 export const KernelVariables = Type.Object({
-  nodeEnv: field.string({
+  // A choice, so that "prod" does not pass for development.
+  nodeEnv: field.choice(['production', 'development', 'test'], {
     env: 'NODE_ENV',
-    description: '`production` makes no static token and refuses what is for development only',
+    description:
+      '`production` makes no static token and refuses what is for development only; `development` and `test` are the same',
     unset: 'development',
   }),
   host: field.string({ env: 'SVC_HOST', default: '0.0.0.0', description: 'Address that the gateway binds' }),

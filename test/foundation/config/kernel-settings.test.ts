@@ -59,6 +59,20 @@ test('an empty environment gives the documented defaults', (t) => {
   });
 });
 
+test('production is what NODE_ENV says, and no other spelling passes for development', (t) => {
+  for (const [value, production] of [
+    ['production', true],
+    ['development', false],
+    ['test', false],
+    ['', false],
+  ] as const)
+    t.is(readKernelSettings({ NODE_ENV: value }).production, production, value);
+  for (const value of ['prod', 'Production', 'staging'])
+    t.deepEqual(problemsOf({ NODE_ENV: value }), [
+      `NODE_ENV: "${value}" is not one of production, development, test`,
+    ]);
+});
+
 test('an environment in which every variable is set arrives completely', (t) => {
   const settings = readKernelSettings({
     NODE_ENV: 'production',
