@@ -80,7 +80,9 @@ export function createHubCalls(parts: {
   }
 
   async function askKeys(hub: JoinedHub): Promise<void> {
-    const { body } = await call(hub, 'GET', '/api/v1/keys', undefined, {});
+    const { status, body } = await call(hub, 'GET', '/api/v1/keys', undefined, {});
+    // What stands before a hub that restarts answers in its place: that is no list without keys.
+    if (status !== 200) throw new Error(`the keys of the hub were answered with ${status}`);
     const { keys } = (body ?? {}) as { keys?: unknown };
     const found = (Array.isArray(keys) ? keys.slice(0, 100) : []).flatMap(
       ({ key_id: id, public_key: key }: { key_id?: unknown; public_key?: unknown }) =>
