@@ -77,11 +77,9 @@ function answerType({ state: { match } }: Context): string {
   return (match.kind === 'route' && match.route.definition?.answerType) || 'text/plain; charset=utf-8';
 }
 
-async function streamEvents(
-  context: Context,
-  { run, failure }: ReplyBody & { kind: 'sse' },
-  times: SseTimes,
-): Promise<void> {
+type SseBody = ReplyBody & { kind: 'sse' };
+
+async function streamEvents(context: Context, { run, failure }: SseBody, times: SseTimes): Promise<void> {
   const { res, state } = context;
   context.respond = false;
   res.writeHead(200, {
@@ -99,6 +97,8 @@ async function streamEvents(
   const writer = new SseWriter(res, state.signal, (reason) => state.abort(reason), times);
   try {
     await run(writer);
+    // Many a handler ends in order when its signal aborts; the client must not take that for the end of the events.
+    if (state.isAborted && state.errorOf(undefined).kind === 'unauthenticated') throw state.signal.reason;
   } catch (thrown) {
     sendFailure(context, thrown, failure);
     throw thrown;
@@ -108,11 +108,7 @@ async function streamEvents(
 }
 
 /** A stream that has begun can report its failure only in the stream: event `error`, then the terminator (decisions 0.1). */
-function sendFailure(
-  context: Context,
-  thrown: unknown,
-  failure: (ReplyBody & { kind: 'sse' })['failure'],
-): void {
+function sendFailure(context: Context, thrown: unknown, failure: SseBody['failure']): void {
   if (context.res.destroyed) return;
   const { state } = context;
   if (failure !== undefined) {

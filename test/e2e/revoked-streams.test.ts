@@ -26,10 +26,29 @@ const streams = testPlugin('streams', {
   },
 });
 
+/** Ends in order when its signal aborts, as what follows something until the signal says that nobody reads any more. */
+const followers = testPlugin('followers', {
+  setup(scope) {
+    scope.route(
+      route({
+        method: 'GET',
+        path: '/v1/followed',
+        access: access.open(['read']),
+        summary: 'An event, and then nothing',
+        handle: async () =>
+          reply.sse(async (stream) => {
+            await stream.send({ event: 'open', data: 'yes' });
+            await new Promise((resolve) => stream.signal.addEventListener('abort', resolve));
+          }),
+      }),
+    );
+  },
+});
+
 /** An open stream: what has come of it, and whether it has ended. */
-async function open({ url }: TestGateway, token: string | undefined, leave: AbortSignal) {
+async function open({ url }: TestGateway, token: string | undefined, leave: AbortSignal, path = '/v1/open') {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(`${url}/v1/open`, { headers, signal: leave });
+  const response = await fetch(`${url}${path}`, { headers, signal: leave });
   const seen = { text: '', isOver: false };
   const read = async () => {
     const decoder = new TextDecoder();
@@ -85,3 +104,18 @@ eachGatewayDatabase(
     }
   },
 );
+
+test('a stream whose handler ends in order when its signal aborts says why it ended', async (t) => {
+  const gateway = await startTestGateway({ plugins: [followers] });
+  t.teardown(gateway.stop);
+  const { apiKeys } = gateway.gateway.services;
+  const { id: tenantId } = await gateway.makeTenant();
+  const grant = { tenantId, name: 'k', roles: ['user'], scopes: [], expiresAt: null, createdBy: null };
+  const { key, record } = await apiKeys.create(grant);
+  const leave = new AbortController();
+  t.teardown(() => leave.abort());
+  const seen = await open(gateway, key, leave.signal, '/v1/followed');
+  await apiKeys.revoke(record.id, tenantId);
+  await until(() => seen.isOver);
+  t.regex(seen.text, /event: error\ndata: \{.*"code":"auth.invalid".*\}\n\ndata: \[DONE\]\n\n$/);
+});
