@@ -110,8 +110,11 @@ export function userRoutes(users: Users): readonly Route[] {
       summary: 'Change a user; another role, and enabling, give another key, which is in this answer alone',
       schema: { params: IdParams, body: UpdateUser, responses: { 200: WithKey } },
       handle: async (call) => {
+        // What else the body holds is no change: a client may send back the user that it has read.
         const given = Object.fromEntries(
-          Object.entries(call.body).filter(([, value]) => value !== undefined),
+          Object.entries(call.body).filter(
+            ([name, value]) => Object.hasOwn(UpdateUser.properties, name) && value !== undefined,
+          ),
         );
         const changed = await users.update(call.identity, call.tenant.id, call.params.id, given);
         const { id, role, disabled, keyId } = changed.user;

@@ -64,6 +64,28 @@ eachGatewayDatabase(test, 'a user is made with a key, listed, changed and delete
   t.is((await gateway.request(`${PATH}/%00`, { method: 'DELETE', token })).status, 404);
 });
 
+test('a change takes nothing of the body but what can be changed', async (t) => {
+  const gateway = await startRuntime(t);
+  const { token } = await gateway.makeTenant();
+  const send = (method: string, path: string, body: object) => gateway.request(path, { method, body, token });
+  const { user, api_key } = (await send('POST', PATH, { ...ANNA, name: 'Anna' })).body;
+  const place = `${PATH}/${user.id}`;
+
+  const same = await send('PUT', place, { ...user, disabled: false });
+  t.deepEqual([same.status, same.body], [200, { user }], 'the user as it was read');
+  const inner = { id: 'other', emailKey: 'nobody', keyId: 'other', createdAt: 0, tenantId: 'other' };
+  t.deepEqual((await send('PUT', place, { ...inner, name: 'Anne' })).body, {
+    user: { ...user, name: 'Anne' },
+  });
+  const twin = await send('POST', PATH, { ...ANNA, name: 'Anna' });
+  t.is(twin.body.code, 'user.exists', 'the address is still hers');
+
+  const viewer = await send('PUT', place, { ...user, role: 'viewer' });
+  t.is(viewer.status, 200);
+  t.is((await gateway.request('/api/v2/agents', { token: api_key })).status, 401);
+  t.is((await gateway.request('/api/v2/agents', { token: viewer.body.api_key })).status, 200);
+});
+
 test('bad input is refused with the names of its fields, and nobody grants a role that he does not have', async (t) => {
   const gateway = await startRuntime(t);
   const post = (body: object, token = gateway.token) =>
