@@ -40,14 +40,39 @@ export function addressGroup(address: string): string {
 }
 
 /**
- * True for a caller on this very machine that no proxy speaks for: the connection comes from the loopback interface and
- * has neither `X-Forwarded-For` nor `Forwarded` (decisions 0.2, protected mode). Trusted proxies do not matter here.
+ * True for a caller on this very machine that nobody else speaks for: the connection comes from the loopback interface, has
+ * neither `X-Forwarded-For` nor `Forwarded` (decisions 0.2, protected mode), and is not that of a browser that shows a page
+ * of another site. Trusted proxies do not matter here.
  */
 export function isLoopbackCaller(request: AddressedRequest): boolean {
   if (request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined)
     return false;
+  if (isOfForeignPage(request.headers)) return false;
   const address = normalizeAddress(request.socket.remoteAddress);
   return address !== undefined && (address === '::1' || address.startsWith('127.'));
+}
+
+/**
+ * Whether a page of another site may have made a browser on this machine send the request. `Origin` names the page, as in forms
+ * that are posted to this machine. Without it the page has the origin of the request: where that has a name of the public DNS,
+ * the name has been made to lead here (DNS rebinding), and the page could read the answer.
+ */
+function isOfForeignPage({ host, origin }: AddressedRequest['headers']): boolean {
+  const asked = host === undefined ? 'localhost' : hostnameOf(`http://${host}`);
+  if (asked === undefined || (asked.includes('.') && !isIPv4(asked) && !isLoopbackName(asked))) return true;
+  if (origin === undefined) return false;
+  const page = hostnameOf(String(origin));
+  return page === undefined || (page !== asked && !isLoopbackName(page));
+}
+
+function hostnameOf(url: string): string | undefined {
+  return URL.parse(url)?.hostname.replace(/\.$/, '');
+}
+
+/** True for the names and addresses under which a machine knows itself alone. */
+function isLoopbackName(name: string): boolean {
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '[::1]') return true;
+  return isIPv4(name) && name.startsWith('127.');
 }
 
 /** One spelling per address: IPv4-mapped IPv6 as IPv4, no port, no zone; `undefined` for what is no IP address. */

@@ -80,3 +80,25 @@ test('a loopback caller is on the loopback interface and behind no proxy', (t) =
   t.false(isLoopbackCaller(request('127.0.0.1', { 'x-forwarded-for': '' })));
   t.false(isLoopbackCaller(request('::1', { forwarded: 'for=127.0.0.1' })));
 });
+
+test('a browser that shows a page of another site is no loopback caller', (t) => {
+  const here = (headers: Record<string, string>) => isLoopbackCaller(request('127.0.0.1', headers));
+  for (const host of [
+    'localhost:8888',
+    '127.0.0.1:8888',
+    '[::1]:8888',
+    '192.0.2.7',
+    'gateway:8888',
+    'LOCALHOST',
+    'a.localhost',
+  ])
+    t.true(here({ host }), host);
+  for (const host of ['rebound.example:8888', 'rebound.example.', '127.0.0.1.rebound.example', 'a b', ''])
+    t.false(here({ host }), host);
+  const host = '127.0.0.1:8888';
+  for (const origin of ['http://127.0.0.1:8888', 'http://localhost:5173', 'https://[::1]'])
+    t.true(here({ host, origin }), origin);
+  for (const origin of ['https://page.example', 'http://192.0.2.7', 'http://gateway', 'null', ''])
+    t.false(here({ host, origin }), origin);
+  t.true(here({ host: '192.0.2.7:3000', origin: 'http://192.0.2.7:3000' }), 'a page of the gateway itself');
+});
