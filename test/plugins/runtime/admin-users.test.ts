@@ -86,6 +86,42 @@ test('a change takes nothing of the body but what can be changed', async (t) => 
   t.is((await gateway.request('/api/v2/agents', { token: viewer.body.api_key })).status, 200);
 });
 
+test('what a rotation made of a user’s key ends with the user, too', async (t) => {
+  const gateway = await startRecords(t);
+  const { id: tenantId, token } = await gateway.makeTenant();
+  const { apiKeys } = gateway.gateway.services;
+  const read = async (key: string) => (await gateway.request('/api/v2/agents', { token: key })).status;
+  const change = (path: string, method: string, body?: object) =>
+    gateway.request(path, { method, token, ...(body && { body }) });
+  /** A user whose key another administrator has rotated twice, the raw key that is left, and a key that only looks like it. */
+  const rotated = async (email: string) => {
+    const { user, api_key } = (await change(PATH, 'POST', { ...ANNA, email })).body;
+    const { records } = await apiKeys.list({ tenantId, q: user.id, limit: 1, offset: 0 });
+    const first = await apiKeys.rotate(records[0]!.id, { tenantId, createdBy: null });
+    const { key } = await apiKeys.rotate(first.record.id, { tenantId, createdBy: null });
+    t.deepEqual([await read(api_key), await read(first.key), await read(key)], [401, 401, 200]);
+    return { id: user.id as string, place: `${PATH}/${user.id}`, key };
+  };
+  const [disabled, other, deleted, erased] = [
+    await rotated('a@example.com'),
+    await rotated('b@example.com'),
+    await rotated('c@example.com'),
+    await rotated('d@example.com'),
+  ];
+  const grant = { tenantId, roles: ['user'], scopes: [], expiresAt: null, createdBy: null };
+  const alike = await apiKeys.create({ ...grant, name: `not user ${disabled.id}` });
+
+  t.is((await change(disabled.place, 'PUT', { disabled: true })).status, 200);
+  t.is(await read(disabled.key), 401);
+  const viewer = await change(other.place, 'PUT', { role: 'viewer' });
+  t.deepEqual([await read(other.key), await read(viewer.body.api_key)], [401, 200]);
+  t.is((await change(deleted.place, 'DELETE')).status, 204);
+  t.is(await read(deleted.key), 401);
+  t.deepEqual(await gateway.erase(tenantId, erased.id, 'runtime-users'), { users: 1 });
+  await until(async () => (await read(erased.key)) === 401);
+  t.is(await read(alike.key), 200);
+});
+
 test('bad input is refused with the names of its fields, and nobody grants a role that he does not have', async (t) => {
   const gateway = await startRuntime(t);
   const post = (body: object, token = gateway.token) =>

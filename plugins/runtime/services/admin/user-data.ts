@@ -33,7 +33,8 @@ export function createUserData(
         const users = await usersNamed(entities, userId, { limit: BATCH, offset: 0 });
         if (users.length === 0) return { users: count };
         await deleteUsers(entities, users);
-        await jobs.publish(entities, RevokeUserKeys, { key_ids: users.map(({ keyId }) => keyId) });
+        const user_ids = users.map(({ id }) => id);
+        await jobs.publish(entities, RevokeUserKeys, { key_ids: users.map(({ keyId }) => keyId), user_ids });
         count += users.length;
       }
     },

@@ -44,22 +44,49 @@ const GRANTS: Readonly<Record<UserRole, Grant>> = {
   viewer: { roles: ['user'], scopes: ['read'] },
 };
 
-/** Revokes keys of users whose rows are gone. */
+/** Revokes keys of users whose rows are gone. Jobs of earlier versions name keys alone. */
 export const RevokeUserKeys = defineJob(
   'runtime.revoke-user-keys',
-  Type.Object({ key_ids: Type.Array(Type.String()) }),
+  Type.Object({
+    key_ids: Type.Array(Type.String()),
+    user_ids: Type.Optional(Type.Array(Type.String())),
+  }),
 );
 
 /** Does `RevokeUserKeys`. */
 export function revokeUserKeys(
-  apiKeys: Pick<ApiKeyStore, 'revoke'>,
-): JobHandler<{ readonly key_ids: readonly string[] }> {
-  return async ({ key_ids: keyIds }, { tenantId, signal }) => {
+  apiKeys: KeysOfUsers,
+): JobHandler<{ readonly key_ids: readonly string[]; readonly user_ids?: readonly string[] }> {
+  return async ({ key_ids: keyIds, user_ids: userIds = [] }, { tenantId, signal }) => {
     for (const id of keyIds) {
       signal.throwIfAborted();
       await apiKeys.revoke(id, tenantId);
     }
+    for (const id of userIds) {
+      signal.throwIfAborted();
+      await revokeSuccessors(apiKeys, tenantId!, id);
+    }
   };
+}
+
+type KeysOfUsers = Pick<ApiKeyStore, 'list' | 'revoke'>;
+
+/** Keys that are read at one time. */
+const KEYS = 200;
+
+/** The name of a user's key. It holds no person's name, since keys are listed elsewhere, and outlive their users. */
+const keyName = (userId: string) => `user ${userId}`;
+
+/** Revokes what rotations have made of a user's key: keys of its name and rights of which the user's row does not know. */
+async function revokeSuccessors(apiKeys: KeysOfUsers, tenantId: string, userId: string): Promise<void> {
+  const name = keyName(userId);
+  for (let offset = 0; ; offset += KEYS) {
+    const { records } = await apiKeys.list({ tenantId, q: name, limit: KEYS, offset });
+    for (const key of records) {
+      if (key.name === name && key.revokedAt === null) await apiKeys.revoke(key.id, tenantId);
+    }
+    if (records.length < KEYS) return;
+  }
 }
 
 /** The members of a user that administrators set. */
@@ -78,7 +105,7 @@ export interface UserWithKey {
 
 interface UsersParts {
   readonly database: Pick<Database, 'forTenant'>;
-  readonly apiKeys: Pick<ApiKeyStore, 'create' | 'revoke'>;
+  readonly apiKeys: Pick<ApiKeyStore, 'create' | 'list' | 'revoke'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -110,15 +137,22 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
     throw GrantErrors.refused(undefined, { errors });
   }
 
-  /** Makes a key. Its name holds no person's name, since keys are listed elsewhere, and outlive their users. */
   const makeKey = (identity: Identity, tenantId: string, { id, role }: Pick<StoredUser, 'id' | 'role'>) =>
     apiKeys.create({
       ...GRANTS[role],
       tenantId,
-      name: `user ${id}`,
+      name: keyName(id),
       expiresAt: null,
       createdBy: identity.id,
     });
+
+  async function revokeKeys(
+    tenantId: string,
+    { id, keyId }: Pick<StoredUser, 'id' | 'keyId'>,
+  ): Promise<void> {
+    await apiKeys.revoke(keyId, tenantId);
+    await revokeSuccessors(apiKeys, tenantId, id);
+  }
 
   /** Writes a row that refers to a new key; where the write fails, revokes the key. */
   async function keeping(tenantId: string, keyId: string | undefined, write: () => Promise<unknown>) {
@@ -165,7 +199,7 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
       const isOther = after.role !== before.role;
       const isNewKey = !after.disabled && (isOther || before.disabled);
       if (isNewKey || isOther) requireGrant(identity, after.role);
-      if (after.disabled || isOther) await apiKeys.revoke(before.keyId, tenantId);
+      if (after.disabled || isOther) await revokeKeys(tenantId, before);
       const made = isNewKey ? await makeKey(identity, tenantId, after) : undefined;
       const keyId = made?.record.id ?? before.keyId;
       if (Object.keys(changes).length > 0) {
@@ -177,7 +211,7 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
 
     async remove(tenantId: string, id: string): Promise<void> {
       const { keyId } = await get(tenantId, id);
-      await apiKeys.revoke(keyId, tenantId);
+      await revokeKeys(tenantId, { id, keyId });
       if (!(await deleteUser(database.forTenant(tenantId), { id, keyId }))) throw UserErrors.changed();
     },
   };
