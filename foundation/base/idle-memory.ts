@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module';
+import { getHeapStatistics } from 'node:v8';
 
 /** How an idle process is recognized, and what is done then. */
 interface IdleParts {
@@ -52,7 +53,8 @@ export function keepSmall(): void {
       const { user, system } = process.cpuUsage();
       return user + system;
     },
-    heapUsed: () => process.memoryUsage().heapUsed,
+    // Not `process.memoryUsage()`, which opens a file and so throws in a process that has no descriptor left: this is called where nobody would catch it.
+    heapUsed: () => getHeapStatistics().used_heap_size,
   });
   setInterval(look, LOOK_EVERY_MS).unref();
 }

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { idleCollection } from '../../../foundation/base/idle-memory.ts';
 
@@ -37,4 +39,21 @@ test('a little work is not worth a collection, and many hours of it are', (t) =>
 
 test('a large heap is not collected, which would stop the process for long', (t) => {
   t.deepEqual(collections([0.01, 0.01], 300 * MiB), []);
+});
+
+/** Takes all file descriptors that it gets, and lives on until the process has been looked at. */
+const EXHAUSTED = `
+  import { openSync } from 'node:fs';
+  import { setTimeout as pause } from 'node:timers/promises';
+  import { keepSmall } from '${import.meta.resolve('../../../foundation/base/idle-memory.ts')}';
+  keepSmall();
+  try {
+    for (;;) openSync('/dev/null');
+  } catch {
+    await pause(2500);
+  }`;
+
+test('a process that has no file descriptor left is looked at like any other', async (t) => {
+  const run = 'ulimit -n 100; exec "$0" --expose-gc --input-type=module --eval "$1"';
+  await t.notThrowsAsync(promisify(execFile)('/bin/sh', ['-c', run, process.execPath, EXHAUSTED]));
 });
