@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { startFakeProvider } from '../support/fake-provider.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { available } from '../support/services.ts';
 
@@ -92,5 +93,30 @@ test('channels that nobody uses are routes, tables and what recognizes a cookie;
   const cookie = { cookie: `svc_session=${'0'.repeat(64)}` };
   t.is((await gateway.request('/v1/me', { token: null, headers: cookie })).status, 401);
   t.true((await loaded()).includes('services/sessions.ts'));
+  t.is((await gateway.stop()).code, 0);
+});
+
+/** The first import of undici fails, as in a process that has no file descriptor left. */
+const EXHAUSTED = `
+  import { registerHooks } from 'node:module';
+  let failed = false;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier !== 'undici' || failed) return next(specifier, context);
+      failed = true;
+      throw new Error('Cannot read package config: too many open files');
+    },
+  });`;
+
+test('models are called again after what they need could not be loaded once', async (t) => {
+  await using provider = await startFakeProvider();
+  const gateway = await startGatewayProcess(t, await temporaryFolder(t), {
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(EXHAUSTED)}`,
+    LLM_API_URL: provider.url,
+  });
+  const body = { model: 'default', messages: [{ role: 'user', content: 'Hi' }] };
+  const ask = async () => (await gateway.request('/v1/chat/completions', { method: 'POST', body })).status;
+  t.is(await ask(), 500);
+  t.is(await ask(), 200);
   t.is((await gateway.stop()).code, 0);
 });

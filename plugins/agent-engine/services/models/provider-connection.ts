@@ -100,10 +100,18 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     });
   }
 
+  function connect(): Promise<Pool> {
+    // After a failure, in a process without a free file descriptor for example, the next call loads it again.
+    pool ??= openPool(origin, rules).catch((error: unknown) => {
+      pool = undefined;
+      throw error;
+    });
+    return pool;
+  }
+
   async function attempt(call: ProviderCall): Promise<ProviderResponse | Failure> {
     const { signal } = call.lifetime;
-    pool ??= openPool(origin, rules);
-    const connected = await pool;
+    const connected = await connect();
     signal.throwIfAborted();
     const exchange = start(connected, call);
     signal.addEventListener('abort', () => exchange.cancel(signal.reason), { once: true });

@@ -39,9 +39,17 @@ export function createProviders(
   };
   let agent: Promise<Agent> | undefined;
 
+  function connect(): Promise<Agent> {
+    // After a failure, in a process without a free file descriptor for example, the next login loads it again.
+    agent ??= openAgent().catch((error: unknown) => {
+      agent = undefined;
+      throw error;
+    });
+    return agent;
+  }
+
   async function ask({ url, body, bearer }: ProviderRequest, signal: AbortSignal): Promise<Answer> {
-    agent ??= openAgent();
-    const dispatcher = await agent;
+    const dispatcher = await connect();
     signal.throwIfAborted();
     const response = await dispatcher.request({
       origin: url.origin,
