@@ -1,4 +1,5 @@
 import { within } from '../base/deadline.ts';
+import { isDatabaseUnavailable } from '../data/errors.ts';
 import type { AuditEntry } from './audit-entry.ts';
 import type { AuditSink } from './database-sink.ts';
 
@@ -14,7 +15,8 @@ export interface RefusedEntry {
  *
  * Whether a failure is the sink's or an entry's is not read from the error, whose forms differ between
  * databases, but tried: writing an entry again that is stored already must succeed where the sink works. So a database that
- * is read-only, full or without the table never makes good entries look bad.
+ * is without the table never makes good entries look bad. It is not tried where the database itself says that it is away or takes no
+ * writes: an entry that is stored already needs no room, and succeeds on a full disk.
  *
  * @param deadline milliseconds after which a write counts as failed
  */
@@ -49,6 +51,7 @@ export function createDelivery(sink: AuditSink, deadline: number) {
         await write(entries);
         return [];
       } catch (reason) {
+        if (isDatabaseUnavailable(reason)) throw reason;
         await probe(entries, reason);
         return [{ entry: entries[0] as AuditEntry, reason }];
       }

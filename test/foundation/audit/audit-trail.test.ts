@@ -3,6 +3,7 @@ import path from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
 import type { AuditEntry } from '../../../foundation/audit/audit-entry.ts';
+import { DatabaseErrors } from '../../../foundation/data/errors.ts';
 import { until } from '../../support/until.ts';
 import { entry, FakeSink, startTrail, tempFolder } from './trail-kit.ts';
 
@@ -213,6 +214,23 @@ test('entries that fail while nothing at all can be written are not set aside', 
   trail.record(entry());
   t.true(await trail.flush(5_000));
   sink.refuses = () => true;
+  recordMany((one) => trail.record(one), 20);
+  await until(() => trail.stats().failures >= 3);
+  t.like(trail.stats(), { rejected: 0, queued: 20 });
+  sink.refuses = () => false;
+  t.true(await trail.flush(5_000));
+  t.is(sink.stored.size, 21);
+});
+
+test('entries that find no room on a full disk are not set aside, though those that are stored can be written again', async (t) => {
+  const sink = new FakeSink();
+  const { trail } = startTrail(t, await tempFolder(t), sink);
+  trail.record(entry());
+  t.true(await trail.flush(5_000));
+  sink.refuses = ({ id }) => {
+    if (sink.stored.has(id)) return false;
+    throw DatabaseErrors.unavailable('The database takes no writes: its disk is full');
+  };
   recordMany((one) => trail.record(one), 20);
   await until(() => trail.stats().failures >= 3);
   t.like(trail.stats(), { rejected: 0, queued: 20 });
