@@ -60,6 +60,18 @@ spec:
       - { from: start, to: look }
       - { from: hello, to: done }
       - { from: look, to: done }
+---
+apiVersion: svc/v1
+kind: Workflow
+metadata: { name: ends }
+spec:
+  graph:
+    nodes:
+      - { id: start, type: start }
+      - { id: hello, type: agent_task, config: { prompt: 'Greet', agent: payer } }
+      - { id: told, type: end }
+      - { id: filed, type: end }
+    edges: [{ from: start, to: hello }, { from: hello, to: told }, { from: hello, to: filed }]
 `;
 
 /** A gateway with the workflows `greet` and `decide`; the agent's answers are scripted. */
@@ -247,6 +259,26 @@ test('a chat with a workflow has the events of a chat, and is kept in its conver
   const waiting = await chat('decide');
   t.like(waiting.at(-2)?.data, { status: 'requires_action', usage });
   t.is(waiting.at(-2)?.event, ChatEventType.CONVERSATION_CHAT_REQUIRES_ACTION);
+});
+
+test('a run that reaches several ends has one result, and a chat one answer', async (t) => {
+  const { coze, post } = await start(t, [greeting, greeting]);
+  const body = { workflow_id: 'ends' };
+  const first = await post('stream_run', body);
+  t.deepEqual(names(eventsOf(first.body)), ['Message', 'Message', 'Done']);
+  const again = { ...body, execute_id: first.headers.get('x-svc-execute-id')! };
+  t.is((await post('stream_run', again)).body, first.body);
+  const rest = await post('stream_run', again, { 'last-event-id': idsOf(first.body)[1] });
+  t.deepEqual(names(eventsOf(rest.body)), ['Done']);
+
+  const { id: conversation_id } = await coze.conversations.create({ bot_id: 'ends' });
+  const additional_messages = [{ role: RoleType.User, content: 'Ada', content_type: 'text' as const }];
+  await all(coze.workflows.chat.stream({ workflow_id: 'ends', additional_messages, conversation_id }));
+  const { data } = await coze.conversations.messages.list(conversation_id, { order: 'asc' });
+  t.deepEqual(
+    data.map(({ content }) => content),
+    ['Ada', 'Hello Ada'],
+  );
 });
 
 test('what goes wrong is an error, or an event of it', async (t) => {

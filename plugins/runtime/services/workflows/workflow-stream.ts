@@ -34,15 +34,14 @@ export async function* workflowEvents(
   const before = await restingAt(engine, place, after ?? 0);
   if (before?.status === 'paused') yield failed(undefined, reasonOf(before));
   if (before !== undefined) return;
+  /** Of the end node that was reached last: its event has the result, however many ends a run has. */
+  let endSeq: number | undefined;
   for await (const { seq, type, step_run_id: stepRunId = '' } of engine.follow({ ...place, after, signal })) {
     switch (type) {
       case 'step.completed': {
         const step = await engine.step({ ...place, stepRunId });
-        if (step.node_type === 'end') {
-          // The result exists once the last end node is reached.
-          const result = await engine.result(place);
-          if (result !== null) yield { ...message(seq, END_TITLE, result), result };
-        } else if (step.node_type !== 'start') yield message(seq, step.node_name, step.output ?? {});
+        if (step.node_type === 'end') endSeq = seq;
+        else if (step.node_type !== 'start') yield message(seq, step.node_name, step.output ?? {});
         break;
       }
       case 'task.created': {
@@ -52,9 +51,13 @@ export async function* workflowEvents(
         yield { seq, event: 'Interrupt', data: { interrupt_data: interrupt, node_title: node_name } };
         break;
       }
-      case 'run.completed':
+      case 'run.completed': {
+        // A client that has read the result has the number of the last end already.
+        const result = endSeq === undefined ? null : await engine.result(place);
+        if (endSeq !== undefined && result !== null) yield { ...message(endSeq, END_TITLE, result), result };
         yield { seq, event: 'Done', data: {} };
         break;
+      }
       case 'run.cancelled':
         yield failed(seq, 'The run was cancelled');
         break;
