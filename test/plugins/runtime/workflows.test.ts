@@ -72,6 +72,17 @@ spec:
       - { id: told, type: end }
       - { id: filed, type: end }
     edges: [{ from: start, to: hello }, { from: hello, to: told }, { from: hello, to: filed }]
+---
+apiVersion: svc/v1
+kind: Workflow
+metadata: { name: hasty }
+spec:
+  graph:
+    nodes:
+      - { id: start, type: start }
+      - { id: look, type: human_task, config: { timeout: 2s } }
+      - { id: done, type: end }
+    edges: [{ from: start, to: look }, { from: look, to: done, condition: { outcome: approved } }]
 `;
 
 /** A gateway with the workflows `greet` and `decide`; the agent's answers are scripted. */
@@ -231,6 +242,18 @@ test('no two events of a stream have the same id', async (t) => {
   t.deepEqual(names(eventsOf(resumed.body)), ['Message', 'Error']);
   t.regex(idsOf(resumed.body)[0]!, /^\d+$/);
   t.is(idsOf(resumed.body)[1], undefined);
+});
+
+test('a task that was opened again is one interrupt', async (t) => {
+  const { post, gateway } = await start(t);
+  const begun = await post('stream_run', { workflow_id: 'hasty' });
+  const execute_id = begun.headers.get('x-svc-execute-id')!;
+  const where = `/v1/workflow-runs/${execute_id}`;
+  await until(async () => (await gateway.request(where)).body.status === 'paused');
+  await gateway.request(`${where}/retry`, { method: 'POST' });
+  const again = await post('stream_run', { workflow_id: 'hasty', execute_id });
+  t.deepEqual(names(eventsOf(again.body)), ['Interrupt']);
+  t.not(idsOf(again.body)[0], idsOf(begun.body)[0]);
 });
 
 test('a chat with a workflow has the events of a chat, and is kept in its conversation', async (t) => {

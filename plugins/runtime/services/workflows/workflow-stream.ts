@@ -36,7 +36,8 @@ export async function* workflowEvents(
   if (before !== undefined) return;
   /** Of the end node that was reached last: its event has the result, however many ends a run has. */
   let endSeq: number | undefined;
-  for await (const { seq, type, step_run_id: stepRunId = '' } of engine.follow({ ...place, after, signal })) {
+  for await (const event of engine.follow({ ...place, after, signal })) {
+    const { seq, type, step_run_id: stepRunId = '' } = event;
     switch (type) {
       case 'step.completed': {
         const step = await engine.step({ ...place, stepRunId });
@@ -45,8 +46,9 @@ export async function* workflowEvents(
         break;
       }
       case 'task.created': {
-        const { status, node_name } = await engine.step({ ...place, stepRunId });
-        if (status !== 'waiting') break;
+        const { status, attempt, node_name } = await engine.step({ ...place, stepRunId });
+        // A task that a retry has opened again waits once: with the event of that.
+        if (status !== 'waiting' || attempt !== event.data.attempt) break;
         const interrupt = { event_id: eventIdOf(place.runId, stepRunId), type: QUESTION };
         yield { seq, event: 'Interrupt', data: { interrupt_data: interrupt, node_title: node_name } };
         break;
