@@ -176,7 +176,7 @@ export function secretHeaderProblems(
     return [
       {
         name,
-        message: `is no reference: write ${REFERENCE_FORMS}, with a scheme in front where one is needed (Bearer env:NAME).`,
+        message: `is no reference: write ${REFERENCE_FORMS}, with a scheme and a blank in front where one is needed (Bearer).`,
       },
     ];
   });

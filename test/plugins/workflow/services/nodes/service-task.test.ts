@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import fc from 'fast-check';
+import { redactText } from '../../../../../foundation/observability/redact-text.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import { shownUrl } from '../../../../../plugins/workflow/services/nodes/service-task.ts';
 import { maskConfig } from '../../../../../plugins/workflow/services/views/redaction.ts';
@@ -511,6 +512,8 @@ test('the type says no to secrets under names that redirects would carry elsewhe
       (name) => `/secret_headers/${name}`,
     ),
   );
+  // Answers are redacted, and advice must not look like a credential.
+  for (const { message } of problems ?? []) t.is(redactText(message), message);
 });
 
 test('a task for which egress has no room waits its turn and does not fail', async (t) => {
