@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   BadRequestError,
@@ -242,6 +242,23 @@ test('no two events of a stream have the same id', async (t) => {
   t.deepEqual(names(eventsOf(resumed.body)), ['Message', 'Error']);
   t.regex(idsOf(resumed.body)[0]!, /^\d+$/);
   t.is(idsOf(resumed.body)[1], undefined);
+});
+
+test('a run is followed and resumed after its file is gone', async (t) => {
+  const { post, gateway } = await start(t);
+  const begun = await post('stream_run', { workflow_id: 'decide' });
+  const execute_id = begun.headers.get('x-svc-execute-id')!;
+  await rm(path.join(gateway.folder, 'agents.d', 'workflows.yaml'));
+  await until(async () => (await gateway.request('/api/v2/workflows/decide')).status === 404);
+  const again = await post('stream_run', { workflow_id: 'decide', execute_id });
+  t.deepEqual([again.status, again.body], [200, begun.body]);
+  const [interrupt] = eventsOf(begun.body);
+  const { event_id } = interrupt!.data.interrupt_data;
+  const resumed = await post('stream_resume', {
+    ...{ workflow_id: 'decide', event_id, resume_data: 'approved' },
+  });
+  t.deepEqual(names(eventsOf(resumed.body)), ['Message']);
+  t.is((await post('stream_run', { workflow_id: 'greet', execute_id })).status, 404);
 });
 
 test('a task that was opened again is one interrupt', async (t) => {
