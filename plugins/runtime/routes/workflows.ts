@@ -66,6 +66,10 @@ const RunStream = Type.String({
 
 /** Runs of workflows in the form of the compatible SDK, below `/api/v2`, `/api/v1` and at the SDK's own paths (specification 3; decisions 3.2, 3.3). */
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
+  const start = async (call: Call, workflowId: string, parameters: JsonObject) => {
+    const caller = callerOf(call);
+    return runs.start(caller, await runs.resolve(caller, workflowId), parameters);
+  };
   const stream = (call: Call, place: RunPlace, after: number | undefined) =>
     reply.sse(
       async (sse) => {
@@ -104,7 +108,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         },
         handle: async (call) => {
           const { workflow_id, parameters = {}, is_async } = call.body;
-          const place = await runs.start(callerOf(call), workflow_id, parameters);
+          const place = await start(call, workflow_id, parameters);
           const data = is_async === true ? '' : JSON.stringify(await runs.result(place, call.signal));
           return reply.json(
             200,
@@ -133,7 +137,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         handle: async (call) => {
           const { workflow_id, parameters = {}, execute_id } = call.body;
           if (execute_id === undefined) {
-            return stream(call, await runs.start(callerOf(call), workflow_id, parameters), undefined);
+            return stream(call, await start(call, workflow_id, parameters), undefined);
           }
           const place = await runs.find(callerOf(call), workflow_id, execute_id);
           return stream(call, place, lastSeen(call.headers) ?? 0);

@@ -85,6 +85,14 @@ spec:
     edges: [{ from: start, to: look }, { from: look, to: done, condition: { outcome: approved } }]
 `;
 
+const DRAFT = {
+  nodes: [
+    { id: 'start', type: 'start' },
+    { id: 'end', type: 'end' },
+  ],
+  edges: [{ from: 'start', to: 'end' }],
+};
+
 /** A gateway with the workflows `greet` and `decide`; the agent's answers are scripted. */
 async function start(t: ExecutionContext, scripts: ProviderScript[] = [], options: TestGatewayOptions = {}) {
   const provider = await startProvider(t, ...scripts);
@@ -332,6 +340,14 @@ test('what goes wrong is an error, or an event of it', async (t) => {
   const events = await all(coze.workflows.runs.stream({ workflow_id: 'greet' }));
   t.deepEqual(names(events), ['Error']);
   t.like(events[0]?.data, { error_code: 5000 });
+  const draft = await gateway.request('/v1/workflow-definitions', {
+    method: 'POST',
+    body: { name: 'draft', graph: DRAFT },
+  });
+  const additional_messages = [{ role: 'user', content: 'Ada', content_type: 'text' }];
+  const refused = await post('chat', { workflow_id: draft.body.id, additional_messages });
+  t.is(refused.status, 409);
+  t.is((await gateway.request('/api/v2/conversations')).body.total, 0);
   const bad = await post('stream_resume', { workflow_id: 'decide', event_id: 'x', resume_data: 'y' });
   t.is(bad.status, 400);
   t.regex(bad.body.msg, /event_id is no id/);

@@ -44,13 +44,15 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const { principal, isAdmin } = call;
       const { workflowId, messages, text, parameters } = request;
       const entities = database.forTenant(principal.tenantId);
-      const { id: botId } = await runs.describe(caller, workflowId);
+      // First: a workflow that cannot run leaves no conversation behind.
+      const version = await runs.resolve(caller, workflowId);
+      const { definitionId: botId } = version;
       const { id: conversationId } =
         request.conversationId === undefined
           ? await conversations.create(entities, principal, { botId })
           : await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
       const input = { ...parameters, USER_INPUT: text, CONVERSATION_ID: conversationId };
-      const place = await runs.start(caller, workflowId, input);
+      const place = await runs.start(caller, version, input);
       const chat = {
         ...{ id: place.runId, conversation_id: conversationId, bot_id: botId },
         created_at: seconds(clock.now()),

@@ -2,6 +2,7 @@ import { defineErrors, type Identity, KernelErrors } from 'agent-gateway';
 import {
   type JsonObject,
   type RunPlace,
+  type StartableVersion,
   type TaskCompletion,
   type WorkflowDefinitions,
   type WorkflowEngine,
@@ -52,11 +53,17 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
   }
 
   return {
-    /** Starts a run of a published definition, by its id, or of a file, by its name. The run continues without its caller. */
-    async start({ tenantId, identity }: RunCaller, workflowId: string, input: JsonObject): Promise<RunPlace> {
-      const { engine, definitions } = there();
-      const version = await definitions.resolve(tenantId, workflowId);
-      const { run } = await engine.start({ tenantId, version, input, startedBy: identity.id });
+    /** What a run starts from: a published definition, by its id, or a file, by its name. */
+    resolve: ({ tenantId }: RunCaller, workflowId: string): Promise<StartableVersion> =>
+      there().definitions.resolve(tenantId, workflowId),
+
+    /** Starts a run. It continues without its caller. */
+    async start(
+      { tenantId, identity }: RunCaller,
+      version: StartableVersion,
+      input: JsonObject,
+    ): Promise<RunPlace> {
+      const { run } = await there().engine.start({ tenantId, version, input, startedBy: identity.id });
       return { tenantId, runId: run.id };
     },
 
