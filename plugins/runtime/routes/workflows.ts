@@ -10,7 +10,7 @@ import {
   Type,
 } from 'agent-gateway';
 import { chatCallOf, textOf } from '../../agent-engine/contract.ts';
-import type { JsonObject, RunPlace } from '../../workflow/contract.ts';
+import type { JsonObject, RunPlace, StartableVersion } from '../../workflow/contract.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
@@ -68,18 +68,18 @@ const RunStream = Type.String({
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
   const start = async (call: Call, workflowId: string, parameters: JsonObject) => {
     const caller = callerOf(call);
-    return runs.start(caller, await runs.resolve(caller, workflowId), parameters);
+    const version = await runs.resolve(caller, workflowId);
+    const place = await runs.start(caller, version, parameters);
+    auditStart(call, place, version);
+    return place;
   };
-  const stream = (call: Call, place: RunPlace, after: number | undefined) =>
-    reply.sse(
-      async (sse) => {
-        for await (const { seq, event, data } of runs.events(place, { after, signal: sse.signal })) {
-          const id = seq === undefined ? {} : { id: String(seq) };
-          await sse.send({ ...id, event, data: JSON.stringify(data) });
-        }
-      },
-      executeHeader(call, place),
-    );
+  const stream = (place: RunPlace, after: number | undefined) =>
+    reply.sse(async (sse) => {
+      for await (const { seq, event, data } of runs.events(place, { after, signal: sse.signal })) {
+        const id = seq === undefined ? {} : { id: String(seq) };
+        await sse.send({ ...id, event, data: JSON.stringify(data) });
+      }
+    }, executeHeader(place));
 
   return [
     ...at('/workflows/run', '/v1/workflow/run', (path) =>
@@ -110,11 +110,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           const { workflow_id, parameters = {}, is_async } = call.body;
           const place = await start(call, workflow_id, parameters);
           const data = is_async === true ? '' : JSON.stringify(await runs.result(place, call.signal));
-          return reply.json(
-            200,
-            { code: 0, msg: '', data, execute_id: place.runId },
-            executeHeader(call, place),
-          );
+          return reply.json(200, { code: 0, msg: '', data, execute_id: place.runId }, executeHeader(place));
         },
       }),
     ),
@@ -137,10 +133,11 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         handle: async (call) => {
           const { workflow_id, parameters = {}, execute_id } = call.body;
           if (execute_id === undefined) {
-            return stream(call, await start(call, workflow_id, parameters), undefined);
+            return stream(await start(call, workflow_id, parameters), undefined);
           }
           const place = await runs.find(callerOf(call), workflow_id, execute_id);
-          return stream(call, place, lastSeen(call.headers) ?? 0);
+          call.audit({ changes: { run_id: place.runId } });
+          return stream(place, lastSeen(call.headers) ?? 0);
         },
       }),
     ),
@@ -173,7 +170,9 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         handle: async (call) => {
           const { workflow_id, event_id: eventId, resume_data: data } = call.body;
           const resumed = await runs.resume(callerOf(call), workflow_id, { eventId, data });
-          return stream(call, resumed.place, lastSeen(call.headers) ?? resumed.after);
+          const { id: step_run_id, run_id, node_id, outcome } = resumed.step;
+          call.audit({ changes: { step_run_id, run_id, node_id, outcome } });
+          return stream(resumed.place, lastSeen(call.headers) ?? resumed.after);
         },
       }),
     ),
@@ -205,7 +204,8 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           const request = { workflowId, conversationId, messages, text: textOf(last), parameters };
           const begun = await chats.begin(callerOf(call), chatCallOf(call, undefined), request);
           call.audit({ sessionId: begun.conversationId });
-          return reply.sse((sse) => begun.follow(sse.signal, sendTo(sse)), executeHeader(call, begun.place));
+          auditStart(call, begun.place, begun.version);
+          return reply.sse((sse) => begun.follow(sse.signal, sendTo(sse)), executeHeader(begun.place));
         },
       }),
     ),
@@ -246,7 +246,15 @@ function callerOf({ tenant, identity }: Call): RunCaller {
   return { tenantId: tenant.id, identity };
 }
 
-function executeHeader(call: Call, { runId }: RunPlace): Record<string, string> {
-  call.audit({ changes: { run_id: runId } });
+function executeHeader({ runId }: RunPlace): Record<string, string> {
   return { [EXECUTE_HEADER]: runId };
+}
+
+/** Records in the audit log which run was started, and of what, also when the run fails or its result is waited for in vain. */
+function auditStart(
+  call: Pick<Call, 'audit'>,
+  { runId: run_id }: RunPlace,
+  { definitionId: definition_id, version }: StartableVersion,
+): void {
+  call.audit({ changes: { run_id, definition_id, version } });
 }

@@ -354,6 +354,34 @@ test('what goes wrong is an error, or an event of it', async (t) => {
   t.is((await gateway.request('/api/v2/workflows/nothing')).body.code, 'workflow.definition-not-found');
 });
 
+test('the audit log says which run was started, and which task was completed how', async (t) => {
+  const { post, gateway } = await start(t, [greeting]);
+  const { audit } = gateway.gateway.services;
+  const changesOf = async (where: string) => {
+    const action = `POST /api/v2/workflows/${where}`;
+    const read = async () => (await audit.ofAll({ action }, { limit: 1, offset: 0 })).records[0];
+    await until(async () => (await read()) !== undefined);
+    return (await read())?.detail.changes;
+  };
+  t.is((await post('run', { workflow_id: 'decide' })).status, 409);
+  t.like(await changesOf('run'), { definition_id: 'decide', version: 1 });
+
+  const begun = await post('stream_run', { workflow_id: 'decide' });
+  const run_id = begun.headers.get('x-svc-execute-id');
+  t.deepEqual(await changesOf('stream_run'), { run_id, definition_id: 'decide', version: 1 });
+  const [interrupt] = eventsOf(begun.body);
+  const { event_id } = interrupt!.data.interrupt_data;
+  await post('stream_resume', { workflow_id: 'decide', event_id, resume_data: 'approved' });
+  t.deepEqual(await changesOf('stream_resume'), {
+    ...{ run_id, step_run_id: event_id.split('/')[1], node_id: 'first', outcome: 'approved' },
+  });
+
+  const additional_messages = [{ role: 'user', content: 'Ada', content_type: 'text' }];
+  const chat = await post('chat', { workflow_id: 'greet', additional_messages });
+  const chatted = { run_id: chat.headers.get('x-svc-execute-id'), definition_id: 'greet', version: 1 };
+  t.deepEqual(await changesOf('chat'), chatted);
+});
+
 test('tenants see nothing of each other’s runs', async (t) => {
   const { gateway, coze } = await start(t);
   const [interrupt] = await all(coze.workflows.runs.stream({ workflow_id: 'decide' }));

@@ -87,7 +87,7 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
         await emit({ event: 'done' });
       }
 
-      return { place: place as RunPlace, conversationId, follow };
+      return { place: place as RunPlace, version, conversationId, follow };
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type RunPlace,
   type StartableVersion,
+  type StepRecord,
   type TaskCompletion,
   type WorkflowDefinitions,
   type WorkflowEngine,
@@ -102,14 +103,14 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       workflowEvents(there().engine, place, from),
 
     /**
-     * Completes the task of an interrupt. Returns the run, and the `seq` after which its events continue: that before the task's completion, also where
+     * Completes the task of an interrupt. Returns the run, the completed step, and the `seq` after which its events continue: that before the task's completion, also where
      * the call is a repetition. Throws `request.invalid` for an invalid event id.
      */
     async resume(
       { tenantId, identity }: RunCaller,
       workflowId: string,
       { eventId, data }: { readonly eventId: string; readonly data: string | JsonObject },
-    ): Promise<{ readonly place: RunPlace; readonly after: number }> {
+    ): Promise<{ readonly place: RunPlace; readonly step: StepRecord; readonly after: number }> {
       const { engine } = there();
       const [runId, stepRunId, ...rest] = eventId.split('/');
       if (!runId || !stepRunId || rest.length > 0) {
@@ -119,9 +120,12 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       const place = await this.find({ tenantId, identity }, workflowId, runId);
       await engine.step({ ...place, stepRunId });
       const { total } = await engine.events({ ...place, limit: 0 });
-      await engine.completeTask({ tenantId, stepRunId, identity, completion: completionOf(data) });
+      const step = await engine.completeTask({
+        ...{ tenantId, stepRunId, identity },
+        completion: completionOf(data),
+      });
       const completion = (after: number) => beforeCompletion(engine, { ...place, stepRunId }, after);
-      return { place, after: (await completion(total)) ?? (await completion(0)) ?? total };
+      return { place, step, after: (await completion(total)) ?? (await completion(0)) ?? total };
     },
 
     describe: ({ tenantId }: RunCaller, workflowId: string) =>
