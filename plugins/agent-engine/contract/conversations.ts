@@ -150,21 +150,51 @@ function isInstruction({ role }: ChatMessage): boolean {
   return INSTRUCTIONS.has(role);
 }
 
+/** The result of a call in history that was never answered. */
+const NO_RESULT = 'Error: This call has no result, since the conversation went on without it.';
+
+/**
+ * History in which each call of a tool has a result, in it or at the beginning of what follows. Providers refuse conversations with an open
+ * call, so a client that goes on without the result of its tool could not use its session any more. Pure.
+ */
+function withResults(history: readonly ChatMessage[], next: readonly ChatMessage[]): readonly ChatMessage[] {
+  const whole: ChatMessage[] = [];
+  const open = new Set<string>();
+  const closeCalls = () => {
+    for (const id of open) whole.push({ role: 'tool', tool_call_id: id, content: NO_RESULT });
+    open.clear();
+  };
+  for (const message of history) {
+    if (message.role === 'tool') open.delete(message.tool_call_id ?? '');
+    else closeCalls();
+    whole.push(message);
+    for (const { id } of message.tool_calls ?? []) open.add(id);
+  }
+  for (const { role, tool_call_id } of next) {
+    if (role !== 'tool') break;
+    open.delete(tool_call_id ?? '');
+  }
+  closeCalls();
+  return whole;
+}
+
 /**
  * What the model is to see: the stored history, then the new messages. Instructions hold for the turn that they came with and, until others
- * come, for the turns after it; history never repeats older ones. Pure.
+ * come, for the turns after it; history never repeats older ones. Calls of tools that were never answered get a result. Pure.
  */
 export function composeConversation(
   history: readonly ChatMessage[],
   messages: readonly ChatMessage[],
 ): readonly ChatMessage[] {
   if (history.length === 0) return messages;
-  const said = history.filter((message) => !isInstruction(message));
-  if (messages.some(isInstruction)) {
-    const first = messages.findIndex((message) => !isInstruction(message));
-    const leading = first < 0 ? messages.length : first;
-    return [...messages.slice(0, leading), ...said, ...messages.slice(leading)];
-  }
+  const first = messages.findIndex((message) => !isInstruction(message));
+  const leading = first < 0 ? messages.length : first;
+  const following = messages.slice(leading);
+  const said = withResults(
+    history.filter((message) => !isInstruction(message)),
+    following,
+  );
+  if (messages.some(isInstruction)) return [...messages.slice(0, leading), ...said, ...following];
   const instruction = history.findLast(isInstruction);
   return instruction === undefined ? [...said, ...messages] : [instruction, ...said, ...messages];
 }

@@ -42,6 +42,54 @@ for (const { title, history, messages, expected } of [
   );
 }
 
+const call = (...ids: readonly string[]): ChatMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'ask', arguments: '{}' } })),
+});
+const result = (id: string): ChatMessage => ({ role: 'tool', tool_call_id: id, content: 'yes' });
+
+/** `user`, `call a b`, `a: yes` for the result of `a`, and `a: -` for one that says that there is none. */
+const outline = ({ role, content, tool_calls, tool_call_id }: ChatMessage): string => {
+  if (role === 'tool') return `${tool_call_id}: ${String(content).startsWith('Error: ') ? '-' : content}`;
+  return tool_calls === undefined ? role : `call ${tool_calls.map(({ id }) => id).join(' ')}`;
+};
+
+for (const { title, history, messages, expected } of [
+  {
+    title: 'results at the beginning of the request answer the calls of history',
+    history: [say('user', 'hi'), call('a', 'b'), result('a')],
+    messages: [say('system', 'Be short.'), result('b')],
+    expected: ['system', 'user', 'call a b', 'a: yes', 'b: yes'],
+  },
+  {
+    title: 'a call of history that the request does not answer gets a result',
+    history: [say('user', 'hi'), call('a', 'b'), result('a')],
+    messages: [say('user', 'never mind')],
+    expected: ['user', 'call a b', 'a: yes', 'b: -', 'user'],
+  },
+  {
+    title: 'of several calls the one without an answer gets a result',
+    history: [say('user', 'hi'), call('a', 'b')],
+    messages: [result('b'), say('user', 'and?')],
+    expected: ['user', 'call a b', 'a: -', 'b: yes', 'user'],
+  },
+  {
+    title: 'a call gets its result where it was left',
+    history: [call('a'), say('user', 'never mind'), say('assistant', 'good'), call('b'), result('b')],
+    messages: [say('user', 'bye')],
+    expected: ['call a', 'a: -', 'user', 'assistant', 'call b', 'b: yes', 'user'],
+  },
+  {
+    title: 'what the request itself leaves open stays open',
+    history: [say('user', 'hi')],
+    messages: [call('a'), say('user', 'bye')],
+    expected: ['user', 'call a', 'user'],
+  },
+]) {
+  test(title, (t) => t.deepEqual(composeConversation(history, messages).map(outline), expected));
+}
+
 test('a preamble is joined with the first instruction', (t) => {
   const [first, second] = withPreamble('Soul.', [say('developer', 'Be short.'), say('user', 'hi')]);
   t.deepEqual(first, say('developer', 'Soul.\n\nBe short.'));
