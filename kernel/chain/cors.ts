@@ -2,7 +2,8 @@ import type { Middleware } from './request-state.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 const HEADERS = 'Authorization, Content-Type, X-Svc-Session-Id, X-Svc-User-Id';
-const EXPOSED = 'X-Request-ID, X-Svc-Session-Id, X-RateLimit-Limit, X-RateLimit-Remaining, Retry-After';
+const EXPOSED =
+  'X-Request-ID, X-Svc-Session-Id, X-RateLimit-Limit, X-RateLimit-Remaining, Retry-After, X-Should-Retry';
 
 /**
  * Cross-origin rules (specification 1, CORS). `origins` is `*` or a list; with `*` credentials are never allowed. Every
@@ -13,15 +14,11 @@ export function cors(origins: readonly string[]): Middleware {
   const listed = new Set(origins);
   return function answerCors(context, next) {
     const { origin } = context.req.headers;
+    if (!any && listed.size > 0) context.vary('Origin');
     if (origin !== undefined && (any || listed.has(origin))) {
       context.set('Access-Control-Allow-Origin', any ? '*' : origin);
-      if (!any) {
-        context.set('Access-Control-Allow-Credentials', 'true');
-        context.vary('Origin');
-      }
+      if (!any) context.set('Access-Control-Allow-Credentials', 'true');
       context.set('Access-Control-Expose-Headers', EXPOSED);
-    } else if (!any && listed.size > 0) {
-      context.vary('Origin');
     }
     if (context.req.method !== 'OPTIONS') return next();
     context.set('Access-Control-Allow-Methods', METHODS);

@@ -396,6 +396,10 @@ test('CORS with a list allows its origins with credentials', async (t) => {
     headers.get('access-control-allow-headers'),
     'Authorization, Content-Type, X-Svc-Session-Id, X-Svc-User-Id',
   );
+  t.is(
+    headers.get('access-control-expose-headers'),
+    'X-Request-ID, X-Svc-Session-Id, X-RateLimit-Limit, X-RateLimit-Remaining, Retry-After, X-Should-Retry',
+  );
   const other = await ask('https://evil.example');
   t.is(other.headers.get('access-control-allow-origin'), null);
   t.is(other.headers.get('vary'), 'Origin');
