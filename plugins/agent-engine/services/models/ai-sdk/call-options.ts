@@ -69,13 +69,11 @@ function unsupported(feature: string): SharedV4Warning {
   return { type: 'unsupported', feature };
 }
 
-/** Throws `model.rejected` where there are problems. */
+/** Throws `model.rejected` where there are problems, with places as all errors of a body name them. */
 function refuse(problems: readonly FieldError[]): void {
-  const [first] = problems;
-  if (first === undefined) return;
-  throw ModelErrors.rejected('The conversation holds what this model provider does not take.', {
-    errors: problems,
-    param: first.pointer.slice(1).replaceAll('/', '.'),
+  if (problems.length === 0) return;
+  throw ModelErrors.rejected('The conversation holds what this model provider does not take', {
+    errors: problems.map((problem) => ({ ...problem, pointer: `/body${problem.pointer}` })),
     retryable: false,
   });
 }

@@ -1,7 +1,12 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { renderError } from '../../../../../../foundation/errors/render.ts';
+import type { GatewayError } from '../../../../../../kernel/index.ts';
 import type { ChatMessage, ChatRequest } from '../../../../../../plugins/agent-engine/contract.ts';
-import { unknownForms } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/call-options.ts';
+import {
+  toCallOptions,
+  unknownForms,
+} from '../../../../../../plugins/agent-engine/services/models/ai-sdk/call-options.ts';
 import { toPrompt } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/prompt.ts';
 import { cpuNow } from '../../../../../support/cpu-time.ts';
 
@@ -189,3 +194,17 @@ for (const [request, pointer] of UNKNOWN) {
   test(`${JSON.stringify(request)} is a form that is not known`, (t) =>
     t.deepEqual(placesOf(request), [pointer]));
 }
+
+test('a refusal names places as clients of OpenAI know them', (t) => {
+  const request = { model: 'm', messages: [], tools: [FUNCTION, { type: 'web_search' }] };
+  const error = t.throws(() => toCallOptions(request as unknown as ChatRequest, 'anthropic', NO_URLS));
+  t.deepEqual(renderError(error as GatewayError, 'openai', 'r').body, {
+    error: {
+      message:
+        'The conversation holds what this model provider does not take: tools[1].type is a type that this model provider does not take',
+      type: 'invalid_request_error',
+      param: 'tools[1].type',
+      code: 'model.rejected',
+    },
+  });
+});

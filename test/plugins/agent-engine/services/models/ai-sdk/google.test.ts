@@ -134,7 +134,7 @@ test('parts that Google cannot be sent are all named, before anything is sent', 
   t.is(error.code, 'model.rejected');
   t.deepEqual(
     error.extras.errors?.map(({ pointer }) => pointer),
-    ['/messages/0/content/0', '/messages/0/content/1', '/messages/1/tool_call_id'],
+    ['/body/messages/0/content/0', '/body/messages/0/content/1', '/body/messages/1/tool_call_id'],
   );
   t.is(provider.requests.length, 0);
 });
