@@ -40,7 +40,7 @@ export function readSkill(name: string, text: string): SkillReading {
   if (parts === undefined) {
     return problem(
       '/body',
-      'the text must begin with front matter: YAML between two lines that hold only ---',
+      `the text must begin with front matter: YAML of ${MAX_FRONT_MATTER} characters at most between two lines that hold only ---`,
     );
   }
   const fields = fieldsOf(parts.yaml);

@@ -49,6 +49,11 @@ test('all that is wrong with front matter is told together, by field', (t) => {
   t.deepEqual(pointers('a', long(1025)), ['/body/description']);
 });
 
+test('front matter that is too long is told its limit', (t) => {
+  const reading = readSkill('a', `---\nname: a\n${'# comment\n'.repeat(1000)}---\n`);
+  t.regex('problems' in reading ? reading.problems[0]!.message : '', /8192 characters at most/);
+});
+
 test('a text without readable front matter is none', (t) => {
   const head = 'name: a\ndescription: d\nversion: 1\n';
   for (const text of [
