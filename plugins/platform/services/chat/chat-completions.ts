@@ -21,7 +21,7 @@ import {
 import { beginSpan, type CallSpan, type Metering } from '../../../records/contract.ts';
 import { type Answered, type EventSink, type SendAnswer, streamed } from './chat-call.ts';
 import { answerHead, type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
-import { guardedChoices } from './guarded-answer.ts';
+import { guardedChoices, keptAnswer } from './guarded-answer.ts';
 import { createGuardedChunks, type GuardedChunks } from './guarded-chunks.ts';
 import { requestProblems } from './request-problems.ts';
 
@@ -101,7 +101,8 @@ export function createChatCompletions(parts: ChatParts) {
       answer,
       span: asked.endSpan(),
     });
-    await conversation.keep({ model: model.info.id, source: 'chat', messages: [answer], uses: [use] });
+    const messages = [keptAnswer(answer)];
+    await conversation.keep({ model: model.info.id, source: 'chat', messages, uses: [use] });
     return usage;
   }
 

@@ -68,6 +68,22 @@ function redactMessage<M extends ChatMessage>(message: M, guard: Guard): M {
   return redacted as M;
 }
 
+/**
+ * What of an answer is kept in its session, and goes back to a model with the next turn: the text, which a refusal is too, and calls with the
+ * thoughts that their provider wants back. Other thoughts and additions are not kept: many providers refuse every later turn that brings them.
+ * Pure.
+ */
+export function keptAnswer(answer: ChatMessage): ChatMessage {
+  const { content, refusal, tool_calls, reasoning_content, reasoning_details } = answer;
+  const text = content || (refusal as ChatMessage['content']);
+  if (!tool_calls?.length) return { role: 'assistant', content: text || '' };
+  return {
+    ...{ role: 'assistant', content: text || null, tool_calls },
+    ...(reasoning_content !== undefined && { reasoning_content }),
+    ...(reasoning_details !== undefined && { reasoning_details }),
+  };
+}
+
 /** Characters of an answer's text and calls; a longer answer could not be stored, and would stay in memory until its end. */
 export const MAX_ANSWER = MAX_KEPT;
 

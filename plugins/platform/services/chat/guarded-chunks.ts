@@ -24,6 +24,7 @@ interface PendingCall {
   id: string;
   name: string;
   arguments: string;
+  extra: ToolCall['extra_content'];
   readonly redactor: StreamRedactor;
 }
 
@@ -37,6 +38,8 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   const calls = new Map<number, PendingCall>();
   const content = guard.redactStream();
   let said = '';
+  let refused = '';
+  const thoughts: unknown[] = [];
   let size = 0;
   let finish: Choice | undefined;
 
@@ -58,7 +61,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     let call = calls.get(index);
     if (call === undefined) {
       if (calls.size >= MAX_CALLS) throw tooLong();
-      call = { id: '', name: '', arguments: '', redactor: guard.redactStream() };
+      call = { id: '', name: '', arguments: '', extra: undefined, redactor: guard.redactStream() };
       calls.set(index, call);
     }
     if (id !== undefined) call.id = id;
@@ -76,6 +79,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     const { extra_content, ...own } = delta;
     const named = isMore ? own : (redactValue(withoutArguments(own), guard) as typeof own);
     const call = callOf(named);
+    call.extra ??= extra_content;
     const extra = extra_content === undefined ? {} : { extra_content };
     if (text === undefined) return { ...named, ...extra };
     grow(text.length);
@@ -94,12 +98,27 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return redactor.push(text);
   }
 
+  function refuse(text: string): string {
+    grow(text.length);
+    const safe = guardText('refusal', text);
+    refused += safe;
+    return safe;
+  }
+
+  function think(details: readonly unknown[]): void {
+    grow(JSON.stringify(details).length);
+    thoughts.push(...details);
+  }
+
   /** Members that are not spoken text: reasoning, tool calls, and what providers invent. */
   function guardMember(name: string, value: unknown): unknown {
     if (value === null) return value;
     if (name === 'content') return typeof value === 'string' ? speak(value) : redactValue(value, guard);
     if (name === 'tool_calls') return (value as readonly ToolCallDelta[]).map(guardCall);
-    return typeof value === 'string' ? guardText(name, value) : redactValue(value, guard);
+    if (name === 'refusal' && typeof value === 'string') return refuse(value);
+    const guarded = typeof value === 'string' ? guardText(name, value) : redactValue(value, guard);
+    if (name === 'reasoning_details' && Array.isArray(guarded)) think(guarded);
+    return guarded;
   }
 
   function guardDelta(delta: ChatDelta): ChatDelta {
@@ -138,6 +157,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (text !== '') delta.content = text;
     for (const [name, redactor] of texts) {
       const held = redactor.end();
+      if (name === 'refusal') refused += held;
       if (held !== '') delta[name] = held;
     }
     const held = [...calls].flatMap(([index, call]) => {
@@ -161,8 +181,10 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     /** The answer as it was sent, once `end` was called. */
     message: (): ChatMessage => ({
       role: 'assistant',
-      content: said === '' && calls.size > 0 ? null : said,
+      content: said === '' && (calls.size > 0 || refused !== '') ? null : said,
+      ...(refused !== '' && { refusal: refused }),
       ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
+      ...(thoughts.length > 0 && { reasoning_details: thoughts }),
     }),
   };
 }
@@ -174,8 +196,9 @@ function withoutArguments(delta: ToolCallDelta): ToolCallDelta {
   return { ...delta, function: called };
 }
 
-function toToolCall(call: PendingCall): ToolCall {
-  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } };
+function toToolCall({ id, name, arguments: given, extra }: PendingCall): ToolCall {
+  const call = { id, type: 'function', function: { name, arguments: given } } as const;
+  return extra === undefined ? call : { ...call, extra_content: extra };
 }
 
 /** False for a delta without content. */

@@ -34,13 +34,15 @@ function chunk(content: string, finish_reason: string | null = null, usage?: typ
 interface Setting {
   readonly chunks?: () => AsyncGenerator<ChatChunk>;
   readonly answer?: string;
+  /** Members of the answer that OpenAI's format does not have. */
+  readonly more?: object;
   readonly history?: readonly ChatMessage[];
   readonly preamble?: string;
   readonly secret?: string;
 }
 
 /** A chat over one model; notes what it was asked, what was kept, and whether the provider's call was ended. */
-function chatOver({ chunks = whole, answer = 'Hello', history, preamble, secret }: Setting = {}) {
+function chatOver({ chunks = whole, answer = 'Hello', more, history, preamble, secret }: Setting = {}) {
   const seen = { requests: [] as ChatRequest[], isEnded: false, pulled: 0 };
   async function* stream(request: ChatRequest) {
     seen.requests.push(request);
@@ -55,7 +57,7 @@ function chatOver({ chunks = whole, answer = 'Hello', history, preamble, secret 
   }
   async function complete(request: ChatRequest): Promise<ChatCompletion> {
     seen.requests.push(request);
-    const message = { role: 'assistant', content: answer };
+    const message = { role: 'assistant', content: answer, ...more };
     return {
       ...{ id: 'theirs', object: 'chat.completion', created: 1, model: 'x', usage: USAGE },
       choices: [{ index: 0, message, finish_reason: 'stop' }],
@@ -93,6 +95,13 @@ test('an answer is kept with what was said, its usage and its session, before it
   ]);
   t.is(state.committed[0]!.uses[0]!.inputTokens, 7);
   t.is(state.open, 0);
+});
+
+test('what a provider adds to its answer is given, and not kept', async (t) => {
+  const { chat, state } = chatOver({ more: { reasoning_content: 'hm', annotations: [] } });
+  const { answer } = await chat.complete(REQUEST, chatCall());
+  t.like(answer.choices[0]!.message, { content: 'Hello', reasoning_content: 'hm', annotations: [] });
+  t.deepEqual(state.committed[0]!.messages.at(-1), { role: 'assistant', content: 'Hello' });
 });
 
 test('a stream is the chunks and [DONE], and is kept before its end is told', async (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { ChatChunk, ChatDelta } from '../../../../../plugins/agent-engine/contract.ts';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
-import { guardedChoices } from '../../../../../plugins/platform/services/chat/guarded-answer.ts';
+import { guardedChoices, keptAnswer } from '../../../../../plugins/platform/services/chat/guarded-answer.ts';
 import { createGuardedChunks } from '../../../../../plugins/platform/services/chat/guarded-chunks.ts';
 import { testGuard } from './chat-fakes.ts';
 
@@ -64,6 +64,50 @@ test('arguments of tool calls and reasoning pass the guard too', (t) => {
   });
   t.false(JSON.stringify(all).includes('SECRET'));
 });
+
+test('a refusal is kept, without credentials', (t) => {
+  const { all, message } = pass([choices({ refusal: 'no SEC' }), choices({ refusal: 'RET' }, 'stop')]);
+  t.is(all.map(({ delta }) => delta.refusal ?? '').join(''), 'no [R]');
+  t.deepEqual(message, { role: 'assistant', content: null, refusal: 'no [R]' });
+});
+
+test('what the provider wants back with calls is kept', (t) => {
+  const signed = { google: { signature: 'abc' } };
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
+  const { message } = pass([
+    choices({ reasoning_details: [{ text: 'hm', provider_metadata: signed }] }),
+    choices({ tool_calls: [{ ...call, extra_content: signed }] }, 'tool_calls'),
+  ]);
+  t.deepEqual(message.reasoning_details, [{ text: 'hm', provider_metadata: signed }]);
+  t.deepEqual(message.tool_calls?.[0]?.extra_content, signed);
+});
+
+const CALLS = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] as const;
+
+for (const { title, answer, kept } of [
+  {
+    title: 'of an answer the text is kept, without thoughts and additions',
+    answer: {
+      content: 'a',
+      reasoning_content: 'hm',
+      reasoning_details: [{}],
+      annotations: [],
+      refusal: null,
+    },
+    kept: { content: 'a' },
+  },
+  { title: 'a refusal is the text', answer: { content: null, refusal: 'no' }, kept: { content: 'no' } },
+  { title: 'an answer without text is an empty one', answer: { content: null }, kept: { content: '' } },
+  {
+    title: 'calls are kept with the thoughts that led to them',
+    answer: { content: '', tool_calls: CALLS, reasoning_content: 'hm', reasoning_details: [{}], audio: null },
+    kept: { content: null, tool_calls: CALLS, reasoning_content: 'hm', reasoning_details: [{}] },
+  },
+]) {
+  test(title, (t) =>
+    t.deepEqual(keptAnswer({ role: 'assistant', ...answer }), { role: 'assistant', ...kept }),
+  );
+}
 
 test('log probabilities, which repeat the text, do not leave', (t) => {
   const { all } = pass([[{ index: 0, delta: { content: 'a' }, logprobs: { content: [] } }]]);
