@@ -27,7 +27,7 @@ export interface TenantAgents {
   find(tenantId: string, name: string): TenantAgent | undefined | Promise<TenantAgent | undefined>;
 }
 
-/** Where agents of tenants come from; one contribution at most. */
+/** Where agents of tenants come from: the plugin `runtime` brings those that are made through the API. Of two agents of one name that of the earlier contribution counts. */
 export const TenantAgentsPoint = extensionPoint<TenantAgents>('agent-engine.tenant-agents');
 
 /** The result of checking a definition. */

@@ -1,9 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
+import { type TenantAgent, TenantAgentsPoint } from '../../../plugins/agent-engine/contract.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import type { TestGateway } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
+import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 import { LOCAL, makeWebhook, startReceiver } from './webhook-kit.ts';
@@ -219,6 +221,48 @@ test('an agent that an agent of agents.d is taken from does not run, and says wh
   t.deepEqual([own.source, own.yaml], ['tenant', supervisor('boss', 'common')]);
   t.is((await gateway.request(`${PATH}/boss`, { method: 'DELETE', token })).status, 204);
   t.is((await gateway.request(`${PATH}/boss`, { method: 'DELETE', token })).status, 403);
+});
+
+test('agents that another plugin brings are there beside those of the API, whichever came first', async (t) => {
+  const brought = (name: string): TenantAgent => ({
+    ...{
+      name,
+      description: 'Brought',
+      type: 'chat_model_agent',
+      model: 'demo',
+      source: 'tenant',
+      subAgents: [],
+    },
+    yaml: agentYaml(name, undefined, 'Brought'),
+  });
+  const agents = [brought('extra'), brought('mine')];
+  const bringer = testPlugin('bringer', {
+    setup: (scope) =>
+      scope.contribute(TenantAgentsPoint, {
+        list: () => agents,
+        find: (_, name) => agents.find((agent) => agent.name === name),
+      }),
+  });
+  const gateway = await startRuntime(t, { plugins: [bringer] });
+  const { token } = await gateway.makeTenant();
+  t.is((await post(gateway, token, agentYaml('mine'))).status, 201);
+  t.is((await post(gateway, token, supervisor('boss', 'mine', 'extra'))).status, 201);
+  // A plugin that is enabled again comes last.
+  for (const [last, described] of [
+    ['runtime', 'Brought'],
+    ['bringer', 'Helps'],
+  ]) {
+    await gateway.request(`/admin/v1/plugins/${last}/disable`, { method: 'POST' });
+    await gateway.request(`/admin/v1/plugins/${last}/enable`, { method: 'POST' });
+    const { agents: shown } = (await gateway.request('/api/v2/agents', { token })).body;
+    const mine = { name: 'mine', description: described, type: 'chat_model_agent' };
+    t.deepEqual(
+      shown.filter(({ name }: { name: string }) => name === 'mine'),
+      [mine],
+    );
+    t.deepEqual((await namesFor(gateway, token)).sort(), ['boss', 'extra', 'mine']);
+    for (const name of ['boss', 'extra', 'mine']) t.is((await chat(gateway, token, name)).status, 200, name);
+  }
 });
 
 test('webhooks hear of changes, each of its own tenant', async (t) => {

@@ -15,7 +15,7 @@ import { type AgentDefinition, buildAgent, DEFAULT_AGENT, infoOf } from './agent
 interface AgentCatalogParts {
   /** The live resources of the kind Agent. */
   readonly files: ResourceView<AgentDefinition>;
-  /** Where the agents of tenants are, at most one. */
+  /** Where the agents of tenants are. */
   readonly sources: () => readonly TenantAgents[];
   readonly resources: Pick<Resources, 'read'>;
 }
@@ -39,8 +39,22 @@ class Unbuildable extends Error {
 export function createAgentCatalog({ files, sources, resources }: AgentCatalogParts) {
   const readings = new WeakMap<object, Reading>();
 
-  const findOwn = async (tenantId: string, name: string): Promise<TenantAgent | undefined> =>
-    sources()[0]?.find(tenantId, name);
+  /** Asks one source after the other: of two agents of one name that of the earlier source counts. */
+  async function findOwn(tenantId: string, name: string): Promise<TenantAgent | undefined> {
+    for (const source of sources()) {
+      const found = await source.find(tenantId, name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** What `findOwn` finds. */
+  async function listOwn(tenantId: string): Promise<readonly AgentInfo[]> {
+    const lists = await Promise.all(sources().map((source) => source.list(tenantId)));
+    const byName = new Map<string, AgentInfo>();
+    for (const agent of lists.flat()) if (!byName.has(agent.name)) byName.set(agent.name, agent);
+    return [...byName.values()];
+  }
 
   function read(agent: Pick<TenantAgent, 'yaml'>): Reading {
     const known = readings.get(agent);
@@ -129,7 +143,7 @@ export function createAgentCatalog({ files, sources, resources }: AgentCatalogPa
     },
 
     async list(tenantId: string): Promise<readonly AgentInfo[]> {
-      const own = (await sources()[0]?.list(tenantId)) ?? [];
+      const own = await listOwn(tenantId);
       return [
         ...files.list().map(({ value }) => infoOf(value, 'file')),
         ...own.filter(({ name }) => files.get(name) === undefined),
