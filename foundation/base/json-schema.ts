@@ -209,12 +209,17 @@ function fieldErrors(errors: readonly SchemaError[], place: string): readonly Fi
   const byPointer = new Map<string, FieldError>();
   for (const error of withoutFailedBranches(errors)) {
     const pointer = pointerOf(error, place);
-    if (!byPointer.has(pointer)) byPointer.set(pointer, { pointer, message: messageOf(error) });
+    const message = CHOICES.has(error.keyword) ? choiceMessage(error, errors) : messageOf(error);
+    if (!byPointer.has(pointer)) byPointer.set(pointer, { pointer, message });
   }
   return [...byPointer.values()];
 }
 
 const CHOICES = new Set(['anyOf', 'oneOf']);
+
+function isBranch(error: SchemaError, choice: SchemaError): boolean {
+  return error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`);
+}
 
 /**
  * A value that matches none of several forms fails each of them. What lies deeper than the choice itself is
@@ -222,8 +227,6 @@ const CHOICES = new Set(['anyOf', 'oneOf']);
  */
 function withoutFailedBranches(errors: readonly SchemaError[]): readonly SchemaError[] {
   const choices = errors.filter((error) => CHOICES.has(error.keyword));
-  const isBranch = (error: SchemaError, choice: SchemaError) =>
-    error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`);
   return errors.filter((error) => {
     const shallow = choices.some(
       (c) => isBranch(error, c) && error.instancePath === c.instancePath && error.keyword !== 'required',
@@ -237,6 +240,35 @@ function withoutFailedBranches(errors: readonly SchemaError[]): readonly SchemaE
       );
     return !shallow && !explained;
   });
+}
+
+/**
+ * What is wrong with a value that matches none of several forms: it is none of the constants, it breaks a rule of the only form that has its type, or it
+ * has another type than all of them.
+ */
+function choiceMessage(choice: SchemaError, errors: readonly SchemaError[]): string {
+  const byForm = Map.groupBy(
+    errors.filter((error) => isBranch(error, choice)),
+    ({ schemaPath }) => schemaPath.slice(choice.schemaPath.length + 1).split('/')[0],
+  );
+  const forms = [...byForm.values()];
+  const firstOf = (keyword: string) =>
+    forms.flatMap((form) => form.find((one) => one.keyword === keyword) ?? []);
+  const hasChoice = forms.flat().some(({ keyword }) => CHOICES.has(keyword));
+  const constants = firstOf('const').map(({ params }) => JSON.stringify(params.allowedValue));
+  if (!hasChoice && constants.length === forms.length) return `must be one of ${constants.join(', ')}`;
+  const ofItsType = forms.filter((form) => form.every(({ keyword }) => keyword !== 'type'));
+  if (ofItsType.length === 1) {
+    const [form = []] = ofItsType;
+    const within = form.findLast(({ keyword }) => CHOICES.has(keyword));
+    if (within !== undefined) return choiceMessage(within, errors);
+    // An unknown member is at a place of its own.
+    const reason = form.find((error) => pointerOf(error, '') === pointerOf(choice, ''));
+    if (reason !== undefined) return messageOf(reason);
+  }
+  if (ofItsType.length > 0) return messageOf(choice);
+  const types = firstOf('type').flatMap(({ params }) => params.type as string | string[]);
+  return `must be ${new Intl.ListFormat('en', { type: 'disjunction' }).format(new Set(types))}`;
 }
 
 function pointerOf(error: SchemaError, place: string): string {

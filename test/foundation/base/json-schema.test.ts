@@ -23,18 +23,57 @@ test('every bad field is told, with its place', (t) => {
   ]);
 });
 
-test('of a choice the deepest complaint is told, or that none of its forms fits', (t) => {
+test('of a choice the deepest complaint is told, or what its forms are', (t) => {
   const validate = createValidator(Message, 'body');
   t.deepEqual(validate({ role: 'user', content: [{ kind: 'x' }] }), [
     { pointer: '/body/content/0/type', message: 'is required' },
   ]);
   t.deepEqual(validate({ role: 'user', content: 7 }), [
-    { pointer: '/body/content', message: 'has none of the allowed forms' },
+    { pointer: '/body/content', message: 'must be string or array' },
   ]);
   t.deepEqual(validate({ role: 'robot', content: '' }), [
     { pointer: '/body/role', message: 'must be one of "user", "system"' },
   ]);
 });
+
+const Kind = Type.Union([Type.Literal('made'), Type.Literal('lost')]);
+const Closed = Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: false });
+const CHOICES: readonly [what: string, schema: Type.TSchema, value: unknown, message: string][] = [
+  ['another constant', Kind, 'found', 'must be one of "made", "lost"'],
+  ['a value of another type than the constants', Kind, 7, 'must be one of "made", "lost"'],
+  ['a number above its bound', Type.Union([Type.Number({ maximum: 1 }), Type.Null()]), 5, 'must be <= 1'],
+  [
+    'a long text',
+    Type.Union([Type.String({ maxLength: 2 }), Type.Null()]),
+    'abc',
+    'must NOT have more than 2 characters',
+  ],
+  [
+    'none of three types',
+    Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()]),
+    7,
+    'must be string, array, or null',
+  ],
+  [
+    'a text of two forms',
+    Type.Union([Type.String({ pattern: '^a' }), Type.String({ pattern: '^b' })]),
+    'c',
+    'has none of the allowed forms',
+  ],
+  ['a member of the object', Type.Union([Closed, Type.Null()]), { b: 1 }, 'has none of the allowed forms'],
+  ['a constant of a choice in it', Type.Union([Kind, Type.Null()]), 'found', 'must be one of "made", "lost"'],
+];
+
+for (const [what, schema, value, message] of CHOICES) {
+  test(`of a choice that does not take ${what} it is told why`, (t) => {
+    for (const wanted of [schema, Type.Array(schema)]) {
+      const isList = wanted !== schema;
+      const validate = createValidator(Type.Object({ it: wanted }), 'body');
+      const pointer = isList ? '/body/it/0' : '/body/it';
+      t.deepEqual(validate({ it: isList ? [value] : value }), [{ pointer, message }]);
+    }
+  });
+}
 
 test('strings of a query are coerced, those of a body are not', (t) => {
   const schema = Type.Object({ limit: Type.Integer({ minimum: 0, default: 50 }) });
