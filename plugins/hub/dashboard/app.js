@@ -38,7 +38,7 @@ const CELLS = {
     gene.task_class,
     number(gene.confidence.toFixed(2)),
     number(gene.use_count),
-    gene.node_id,
+    gene.node_id ?? 'anonymous',
     time(gene.updated_at),
   ],
   subscriptions: (one) => [

@@ -1,4 +1,5 @@
 import { pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { reporterOf } from '../rules/hub-gene.ts';
 import type { Shown } from '../services/subscriptions.ts';
 import type { DeadLetter } from '../store/deliveries.ts';
 import { type Gate, HUB_LIMIT, ownerOf, reachOf, readable, writable } from './callers.ts';
@@ -27,7 +28,8 @@ function toSubscription(row: Shown) {
 
 function toLetter({ id, eventId, attempts, reason, createdAt, event }: DeadLetter) {
   return {
-    ...{ id, event_id: eventId, type: event?.type ?? null, node_id: event?.nodeId ?? null },
+    ...{ id, event_id: eventId, type: event?.type ?? null },
+    node_id: event === undefined ? null : reporterOf(event.gene, event.nodeId),
     ...{ gene: event?.gene ?? null, attempts, reason: reason ?? '', created_at: createdAt.toISOString() },
   };
 }

@@ -56,6 +56,11 @@ export function contentOf({ taskClass, strategy }: Pick<HubGene, 'taskClass' | '
   return createHash('sha256').update(text).digest('hex');
 }
 
+/** The node that has reported a gene, as others may learn it: null for an anonymous gene, which names its sender nowhere (decisions 3.5). Pure. */
+export function reporterOf({ contributorId }: Pick<HubGene, 'contributorId'>, nodeId: string): string | null {
+  return contributorId === ANONYMOUS ? null : nodeId;
+}
+
 function membersOf(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
   // Parsed JSON can have a member of this name. Copying it would lose it, or set the prototype of the copy.

@@ -1,5 +1,6 @@
 import { finished } from 'node:stream/promises';
 import { type Clock, EgressErrors, GatewayError, parseRetryAfter } from 'agent-gateway';
+import { reporterOf } from '../rules/hub-gene.ts';
 import type { EventRow, SubscriptionRow } from '../store/tables.ts';
 import type { Keys } from './keys.ts';
 import type { SendSigned } from './requests.ts';
@@ -46,8 +47,8 @@ export function createSendEvent(parts: {
   const { send, keys, clock } = parts;
   return async (subscription, { id, attempt }, { type, gene, nodeId, createdAt }, signal) => {
     const body = JSON.stringify({
-      ...{ id, type, gene, node_id: nodeId, occurred_at: createdAt.toISOString(), attempt },
-      subscription_id: subscription.id,
+      ...{ id, type, gene, node_id: reporterOf(gene, nodeId), occurred_at: createdAt.toISOString() },
+      ...{ attempt, subscription_id: subscription.id },
     });
     const key = await keys.current(subscription.signingKeyId);
     try {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from 'agent-gateway';
+import { reporterOf } from '../rules/hub-gene.ts';
 import { statusOf } from '../rules/registration.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
 import type { GeneStore } from '../store/genes.ts';
@@ -52,7 +53,8 @@ export function createSnapshots(parts: {
       genes: {
         total: geneCount,
         items: allGenes.map(({ gene, nodeId, state, updatedAt }) => ({
-          ...{ gene_id: gene.geneId, name: gene.name, task_class: gene.taskClass, state, node_id: nodeId },
+          ...{ gene_id: gene.geneId, name: gene.name, task_class: gene.taskClass, state },
+          node_id: reporterOf(gene, nodeId),
           ...{ confidence: gene.confidence, use_count: gene.useCount, updated_at: updatedAt.toISOString() },
         })),
       },

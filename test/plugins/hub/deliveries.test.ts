@@ -178,6 +178,33 @@ test('one that hangs delays nobody, and an operator sends dead letters of all ow
   );
 });
 
+test('an anonymous gene names its node to nobody', async (t) => {
+  const { hub, report, subscribe } = await withNode(t);
+  let status = 500;
+  const failing = await subscriber(t, () => status);
+  const { id } = await subscribe(failing.url);
+  await report('gene_promoted', 'g1', { contributorId: 'anonymous' });
+  const letters = async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}/dead-letters`)).body;
+  await until(async () => (await letters()).total === 1, 30_000);
+  status = 204;
+  await report('gene_revoked', 'g1', { contributorId: 'anonymous' });
+  await until(() => failing.got.length === 7);
+  for (const { body, text } of failing.got) {
+    t.like(body, { node_id: null, gene: { geneId: 'g1', contributorId: 'anonymous' } });
+    t.false(text.includes('node-a'));
+  }
+  t.is((await letters()).dead_letters[0].node_id, null);
+  const { body } = await fetch(`${hub.url}/api/v1/dashboard/stream`, {
+    headers: { authorization: `Bearer ${KEY}` },
+  });
+  const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+  let state = '';
+  while (!state.includes('\n\n')) state += (await reader.read()).value ?? '';
+  await reader.cancel();
+  const [shown] = JSON.parse(/^data: (.*)$/m.exec(state)![1]!).genes.items;
+  t.like(shown, { gene_id: 'g1', node_id: null });
+});
+
 test('what was accepted is delivered after a restart', async (t) => {
   const { mkdtemp, rm } = await import('node:fs/promises');
   const folder = await mkdtemp(`${(await import('node:os')).tmpdir()}/hub-`);
