@@ -66,7 +66,7 @@ export function hubEnvelopes(load: () => Promise<Pick<Envelopes, 'verify'>>): Bo
     needsBody: true,
     places: Object.values(ENVELOPE).map((name) => ({ in: 'header', name })),
     async authenticate({ method, path, target, body, header }) {
-      if (!path.startsWith('/api/v1/') || path === REGISTRATION) return undefined;
+      if (!path.startsWith('/api/v1/') || (path === REGISTRATION && method === 'POST')) return undefined;
       try {
         const { verify } = await load();
         const { id, kind } = await verify({ method, target, body }, header);

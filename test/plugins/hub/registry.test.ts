@@ -114,6 +114,17 @@ test('a node moves only by its own word, and leaves by it', async (t) => {
   t.is((await send(hub, 'DELETE', `${NODES}/node-a`, operator)).status, 204);
 });
 
+test('a node reads by its envelope alone, the list of nodes too', async (t) => {
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  const node = makeNode('node-a');
+  t.is((await register(hub, node, 'http://127.0.0.1:7001')).status, 201);
+  for (const target of [NODES, `${NODES}?limit=1`, '/api/v1/genes']) {
+    t.is((await signed(hub, node, 'GET', target)).status, 200, target);
+    t.is((await signed(hub, makeNode('node-a'), 'GET', target)).status, 401, target);
+    t.is((await send(hub, 'GET', target)).status, 401, target);
+  }
+});
+
 test('what is no node is refused, and inner addresses are when they are written', async (t) => {
   const hub = await startHub(t, { SVC_EGRESS_ALLOW_PRIVATE: '' });
   const node = makeNode('node-a');
