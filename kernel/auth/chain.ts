@@ -20,6 +20,8 @@ export interface AuthenticationResult {
     /** Name of the authenticator that refused; `undefined` when none recognized the credential. */
     readonly authenticator?: string;
   };
+  /** True of a signature, which is that of one call: its authenticator may refuse it when it is asked again. */
+  readonly isSigned?: boolean;
 }
 
 /** The kinds of credential, tried in order; the first match wins, and a refusal is final (specification 1, Chain). */
@@ -92,10 +94,10 @@ export function createAuthenticationChain(options: {
 }
 
 function conclude(
-  authenticator: Pick<AnyAuthenticator, 'name'>,
+  authenticator: Pick<AnyAuthenticator, 'name' | 'needsBody'>,
   outcome: NonNullable<Outcome>,
 ): AuthenticationResult {
-  if ('identity' in outcome) return outcome;
+  if ('identity' in outcome) return authenticator.needsBody ? { ...outcome, isSigned: true } : outcome;
   return { identity: REJECTED, failure: { ...outcome, authenticator: authenticator.name } };
 }
 

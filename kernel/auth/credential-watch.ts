@@ -14,13 +14,13 @@ export interface WatchedStream {
 /** An open stream, and the credentials that opened it. */
 interface Watched {
   readonly stream: WatchedStream;
-  readonly credentials: Credentials;
+  readonly credentials: Credentials | undefined;
 }
 
 /** Ends streams whose credential no longer holds. */
 export interface CredentialWatch {
-  /** Watches a stream until the returned function is called. One without a credential has nothing to lose. */
-  watch(stream: WatchedStream, credentials: Credentials): () => void;
+  /** Watches a stream until the returned function is called. Without credentials, as after a signature, only its tenant ends it. */
+  watch(stream: WatchedStream, credentials: Credentials | undefined): () => void;
 }
 
 /** Milliseconds between two looks: a revocation that this process knows of ends its streams within it. */
@@ -37,7 +37,8 @@ export function createCredentialWatch(
   /** False when the credential does not hold; true also while the chain cannot decide. */
   async function holds({ stream: { identity }, credentials }: Watched): Promise<boolean> {
     try {
-      const { identity: now } = await admit(await chain.authenticate(credentials), tenants);
+      const found = credentials === undefined ? { identity } : await chain.authenticate(credentials);
+      const { identity: now } = await admit(found, tenants);
       return now !== REJECTED && now.id === identity.id && now.tenantId === identity.tenantId;
     } catch {
       return true;
@@ -72,6 +73,6 @@ export function createCredentialWatch(
 
 /** The same text for all streams with the same credential. */
 function presentedBy({ stream: { identity }, credentials }: Watched): string {
-  const secret = credentials.header('authorization') ?? credentials.header('cookie') ?? '';
-  return [identity.method, identity.tenantId, identity.id, credentials.method, secret].join('\n');
+  const secret = credentials?.header('authorization') ?? credentials?.header('cookie') ?? '';
+  return [identity.method, identity.tenantId, identity.id, credentials?.method, secret].join('\n');
 }

@@ -30,11 +30,12 @@ export type Identify = (
 export function createIdentify(chain: AuthenticationChain, anonymousAllowed: boolean | undefined): Identify {
   const accept = (
     state: CallState,
-    { identity, failure }: AuthenticationResult,
+    { identity, failure, isSigned = false }: AuthenticationResult,
     credentials: PresentedCredentials,
     access: Access | undefined,
   ) => {
     state.failure = failure;
+    state.isSigned = isSigned;
     // Where the caller is matters only without a credential.
     state.identity =
       access !== undefined && identity.method === 'anonymous'

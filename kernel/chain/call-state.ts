@@ -29,6 +29,8 @@ export abstract class CallState implements AbortableCall {
   identity: Identity = ANONYMOUS;
   /** Why a credential that was presented does not count. */
   failure: AuthenticationFailure | undefined;
+  /** Whether the credential is the signature of this call. */
+  isSigned = false;
   /** A part that the credential's check needs is away: the call can be neither allowed nor refused. */
   unavailable: GatewayError | undefined;
   tenant: TenantRecord | undefined;

@@ -68,10 +68,9 @@ export function handler(services: HandlerServices): Middleware {
       if (definition.countsAsStream?.(call)) release = services.streams.acquire(call, call.userId);
       const result = await handle(definition, call);
       if (result === undefined && services.isStrict) requireNothing(definition);
-      if (result instanceof Reply && result.body.kind === 'sse') {
-        // A call whose credentials were never looked at does not depend on them.
-        if (state.credentials !== undefined) unwatch = services.credentials.watch(state, state.credentials);
-      }
+      // A call whose credentials were never looked at does not depend on them.
+      if (state.credentials !== undefined && result instanceof Reply && result.body.kind === 'sse')
+        unwatch = services.credentials.watch(state, state.isSigned ? undefined : state.credentials);
       await respond(context, result, services.times);
     } finally {
       unwatch?.();

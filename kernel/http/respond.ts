@@ -21,7 +21,6 @@ export async function respond(context: Context, result: unknown, times: SseTimes
       settleJson(context, result.status, body.value);
       return;
     case 'empty':
-      context.status = result.status;
       context.body = null;
       // Koa turns an empty body into 204 by itself; other statuses are kept as they were asked for.
       context.status = result.status;

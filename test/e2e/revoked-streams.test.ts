@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { access, reply, route } from '../../kernel/index.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
@@ -46,8 +47,14 @@ const followers = testPlugin('followers', {
 });
 
 /** An open stream: what has come of it, and whether it has ended. */
-async function open({ url }: TestGateway, token: string | undefined, leave: AbortSignal, path = '/v1/open') {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+async function open(
+  { url }: TestGateway,
+  token: string | undefined,
+  leave: AbortSignal,
+  path = '/v1/open',
+  signature: Readonly<Record<string, string>> = {},
+) {
+  const headers = token === undefined ? signature : { authorization: `Bearer ${token}` };
   const response = await fetch(`${url}${path}`, { headers, signal: leave });
   const seen = { text: '', isOver: false };
   const read = async () => {
@@ -118,4 +125,43 @@ test('a stream whose handler ends in order when its signal aborts says why it en
   await apiKeys.revoke(record.id, tenantId);
   await until(() => seen.isOver);
   t.regex(seen.text, /event: error\ndata: \{.*"code":"auth.invalid".*\}\n\ndata: \[DONE\]\n\n$/);
+});
+
+test('a stream that a signature has opened, which counts once, goes on until its tenant is deleted', async (t) => {
+  const seen = new Set<string>();
+  let tenantId = '';
+  const hooks = testPlugin('hooks', {
+    setup(scope) {
+      scope.authenticate({
+        name: 'acme-hook',
+        needsBody: true,
+        places: [{ in: 'header', name: 'x-acme-signature' }],
+        authenticate({ header }) {
+          const signature = header('x-acme-signature')!;
+          if (seen.has(signature)) return { failure: 'invalid' };
+          seen.add(signature);
+          const identity = {
+            id: 'acme',
+            tenantId,
+            roles: [],
+            scopes: new Set(['read']),
+            method: 'acme_hook',
+          };
+          return { identity };
+        },
+      });
+    },
+  });
+  const gateway = await startTestGateway({ plugins: [hooks, streams] });
+  t.teardown(gateway.stop);
+  tenantId = (await gateway.makeTenant()).id;
+  const leave = new AbortController();
+  t.teardown(() => leave.abort());
+  const stream = await open(gateway, undefined, leave.signal, '/v1/open', { 'x-acme-signature': 'one' });
+  t.deepEqual([...seen], ['one']);
+  await pause(1_200);
+  t.false(stream.isOver);
+  await gateway.gateway.services.tenants.scheduleDelete(tenantId, new Date(Date.now() + 3_600_000));
+  await until(() => stream.isOver);
+  t.regex(stream.text, /"code":"auth.invalid"/);
 });
