@@ -46,9 +46,9 @@ export function createCredentialWatch(
   }
 
   async function look(): Promise<void> {
-    const answers = new Map<string, Promise<boolean>>();
+    const answers = new Map<unknown, Promise<boolean>>();
     for (const watched of open) {
-      const presented = presentedBy(watched);
+      const presented = presentedBy(watched) ?? watched;
       const answer = answers.get(presented) ?? holds(watched);
       answers.set(presented, answer);
       if (!(await answer)) watched.stream.abort(AuthErrors.invalid('The credential does not hold any more'));
@@ -71,8 +71,8 @@ export function createCredentialWatch(
   };
 }
 
-/** The same text for all streams with the same credential. */
-function presentedBy({ stream: { identity }, credentials }: Watched): string {
-  const secret = credentials?.header('authorization') ?? credentials?.header('cookie') ?? '';
-  return [identity.method, identity.tenantId, identity.id, credentials?.method, secret].join('\n');
+/** The same text for all streams with the same token; `undefined` for other credentials, of which their authenticator alone knows where they stand. */
+function presentedBy({ stream: { identity }, credentials }: Watched): string | undefined {
+  if (credentials?.bearer === undefined) return undefined;
+  return [identity.method, identity.tenantId, identity.id, credentials.method, credentials.bearer].join('\n');
 }

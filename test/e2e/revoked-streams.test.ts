@@ -165,3 +165,32 @@ test('a stream that a signature has opened, which counts once, goes on until its
   await until(() => stream.isOver);
   t.regex(stream.text, /"code":"auth.invalid"/);
 });
+
+test('of two credentials of one caller, in a header of a plugin, the one that is revoked ends its stream alone', async (t) => {
+  const keys = new Set(['first', 'second']);
+  const vault = testPlugin('vault', {
+    setup(scope) {
+      scope.authenticate({
+        name: 'acme-key',
+        places: [{ in: 'header', name: 'x-acme-key' }],
+        authenticate({ header }) {
+          const key = header('x-acme-key');
+          if (key === undefined) return undefined;
+          if (!keys.has(key)) return { failure: 'revoked' };
+          const scopes = new Set(['read']);
+          const tenantId = '00000000-0000-0000-0000-000000000001';
+          return { identity: { id: 'acme', tenantId, roles: [], scopes, method: 'acme_key' } };
+        },
+      });
+    },
+  });
+  const gateway = await startTestGateway({ plugins: [vault, streams] });
+  t.teardown(gateway.stop);
+  const leave = new AbortController();
+  t.teardown(() => leave.abort());
+  const opened = (key: string) => open(gateway, undefined, leave.signal, '/v1/open', { 'x-acme-key': key });
+  const [first, second] = [await opened('first'), await opened('second')];
+  keys.delete('second');
+  await until(() => second.isOver);
+  t.false(first.isOver);
+});
