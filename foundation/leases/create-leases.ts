@@ -220,7 +220,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
       clock,
       lost: () => {
         metrics.lost(isNamed);
-        log.warn({ key: ticket.key }, 'a lease was lost while it was held');
+        log.warn({ lease: ticket.key }, 'a lease was lost while it was held');
       },
       released: () => {
         held.delete(ticket.id);

@@ -89,7 +89,7 @@ function createFileStore(
     } catch (error) {
       if (!(error instanceof GatewayError) || error.code !== ObjectErrors.damaged.definition.code)
         throw error;
-      log.warn({ err: error, key }, 'a damaged object is left out of a list');
+      log.warn({ err: error, object: key }, 'a damaged object is left out of a list');
       return undefined;
     }
   }

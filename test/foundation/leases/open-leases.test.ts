@@ -5,6 +5,7 @@ import { eventSignals } from '../../../foundation/leases/lease-signals.ts';
 import { createMemoryStore } from '../../../foundation/leases/memory-store.ts';
 import { openLeases } from '../../../foundation/leases/open-leases.ts';
 import { openEvents } from '../../../foundation/messages/events/open-events.ts';
+import { createLogger } from '../../../foundation/observability/logger.ts';
 import { createMetricRegistry } from '../../../foundation/observability/metric-registry.ts';
 import { createPluginMetrics } from '../../../foundation/observability/plugin-metrics.ts';
 import { type OwnRedis, startOwnRedis } from '../../kernel/limits/own-redis.ts';
@@ -88,6 +89,18 @@ test('metrics count what is waited for, held, refused and lost', async (t) => {
   );
   await leases.close();
   await has('svc_locks_held 0', 'svc_lock_lost_total 1', 'svc_permits_held 0', 'svc_permit_lost_total 1');
+});
+
+test('the log says which lease was lost', async (t) => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) };
+  const { logger: log } = createLogger({ level: 'warn', destination });
+  const store = createMemoryStore();
+  const leases = createLeases({ ...common, log, store, metrics: newMetrics() });
+  await leases.acquire('report-of-may');
+  await leases.close();
+  await until(() => lines.length > 0);
+  t.like(JSON.parse(lines[0]!), { msg: 'a lease was lost while it was held', lease: 'report-of-may' });
 });
 
 test('signals travel to another process by the events of the gateway', async (t) => {
