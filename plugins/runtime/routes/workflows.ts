@@ -161,7 +161,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
             }),
             resume_data: Type.Union([Type.String({ maxLength: 1_000_000 }), Parameters], {
               description:
-                '`{outcome?, output?, variables?}`, or its JSON text; any other object is the output, any other text the outcome and `output.answer`',
+                '`{outcome?, output?, variables?}`, or its JSON text; any other object is the output, any other text `output.answer`, and of up to 256 characters the outcome',
               examples: ['{"outcome":"approved"}'],
             }),
             interrupt_type: Type.Optional(Type.Integer()),

@@ -281,6 +281,27 @@ test('a task that was opened again is one interrupt', async (t) => {
   t.not(idsOf(again.body)[0], idsOf(begun.body)[0]);
 });
 
+test('a long text is an answer and no outcome, and an outcome is checked as everywhere', async (t) => {
+  const { post, gateway } = await start(t);
+  const begun = await post('stream_run', { workflow_id: 'decide' });
+  const [first, second] = eventsOf(begun.body).map(({ data }) => data.interrupt_data.event_id as string);
+  const resume = (event_id: string, resume_data: string | object) =>
+    post('stream_resume', { workflow_id: 'decide', event_id, resume_data });
+  const refused = await resume(first!, 'no '.repeat(1_000));
+  t.is(refused.status, 400);
+  t.regex(refused.body.msg, /^Without an outcome no edge leads on/);
+  for (const outcome of ['x'.repeat(257), 'a\0', 'a\ud800'])
+    t.is((await resume(second!, { outcome })).status, 400);
+  const answer = 'so '.repeat(1_000);
+  t.is((await resume(second!, answer)).status, 200);
+  const [run] = second!.split('/');
+  const { steps } = (await gateway.request(`/v1/workflow-runs/${run}`)).body;
+  t.like(
+    steps.find(({ id }: { id: string }) => second!.endsWith(id)),
+    { output: { answer }, outcome: null },
+  );
+});
+
 test('a chat with a workflow has the events of a chat, and is kept in its conversation', async (t) => {
   const { coze } = await start(t, [greeting]);
   const { id: conversation_id } = await coze.conversations.create({ bot_id: 'greet' });

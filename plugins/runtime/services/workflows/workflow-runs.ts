@@ -150,16 +150,32 @@ async function beforeCompletion(
 
 const MEMBERS: ReadonlySet<string> = new Set(['outcome', 'output', 'variables']);
 
-/** A completion, as an object or its JSON text; any other object is the output, any other text the outcome and the answer. Pure. */
+/** Characters of an outcome at most, as in the engine's own route. */
+const MAX_OUTCOME = 256;
+
+/** Whether a value can be an outcome. A long text is an answer: no edge is named so, and outcomes are in events and in the audit log. */
+function isOutcome(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > MAX_OUTCOME) return false;
+  return value.isWellFormed() && !value.includes('\0');
+}
+
+/** A completion, as an object or its JSON text; any other object is the output, any other text the answer, and the outcome if it can be one. Pure. */
 function completionOf(data: string | JsonObject): TaskCompletion {
   const given = typeof data === 'string' ? (jsonObject(data) as JsonObject | undefined) : data;
-  if (given === undefined) return { outcome: data as string, output: { answer: data as string } };
+  if (given === undefined) {
+    const answer = data as string;
+    return { output: { answer }, ...(isOutcome(answer) && { outcome: answer }) };
+  }
   const names = Object.keys(given);
   const isCompletion = names.length > 0 && names.every((name) => MEMBERS.has(name));
   if (!isCompletion) return { output: given };
   const { outcome, output, variables } = given;
   const errors = [
-    ...(outcome !== undefined && typeof outcome !== 'string' ? ['outcome must be a text'] : []),
+    ...(outcome === undefined || isOutcome(outcome)
+      ? []
+      : [
+          `outcome must be a text of at most ${MAX_OUTCOME} characters, without U+0000 and half surrogate pairs`,
+        ]),
     ...[output, variables].flatMap((value, at) =>
       value === undefined || isObject(value)
         ? []
