@@ -84,7 +84,7 @@ export default definePlugin({
     const { clock, ids, database, objects } = services;
     const conversations = createConversations({ ...engine, clock, ids });
     const v3Chats = createV3Chats({ ...services, ...engine, conversations });
-    const said = createConversationMessages({ conversations, chats: v3Chats, openings: engine.openings });
+    const said = createConversationMessages({ ...engine, conversations, chats: v3Chats });
     const runs = createWorkflowRuns(engine);
     const workflowChats = createWorkflowChats({ ...services, runs, conversations, said });
     const states = createAgentStates({ ...engine, clock });

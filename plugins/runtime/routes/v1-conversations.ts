@@ -53,6 +53,7 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
       handle: async (call) => {
         const { bot_id: botId = '', meta_data: metaData = {}, messages = [] } = call.body;
         const said = readMessages(messages, '/body/messages');
+        await conversations.inspect(said);
         const made = await conversations.create(call.entities(), principalOf(call), { botId, metaData });
         await conversations.say(chatCallOf(call, made.id), said);
         call.audit({ sessionId: made.id });

@@ -1,5 +1,10 @@
 import { KernelErrors, type TenantEntityManager } from 'agent-gateway';
-import type { ChatCall, ChatMessage, Conversations as Openings } from '../../../agent-engine/contract.ts';
+import type {
+  ChatCall,
+  ChatMessage,
+  Guard,
+  Conversations as Openings,
+} from '../../../agent-engine/contract.ts';
 import type { OwnerReader, SessionMessage } from '../../../records/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import type { V3Chats } from './v3-chats.ts';
@@ -30,10 +35,12 @@ export type ConversationMessages = ReturnType<typeof createConversationMessages>
 export function createConversationMessages({
   conversations,
   chats,
+  guard,
   openings,
 }: {
   readonly conversations: Conversations;
   readonly chats: Pick<V3Chats, 'messages'>;
+  readonly guard: Pick<Guard, 'inspect'>;
   readonly openings: Openings;
 }) {
   /** Reads messages newest first, no more than the page needs. */
@@ -51,7 +58,15 @@ export function createConversationMessages({
     create: conversations.create,
     get: conversations.get,
 
-    /** Stores messages as a turn without an answer. */
+    /**
+     * Checks messages before they are stored. Each is new here, also one in front of an answer, which the guard takes for checked before. Rejects with
+     * `guard.input-blocked`.
+     */
+    async inspect(messages: readonly ChatMessage[]): Promise<void> {
+      for (const message of messages) await guard.inspect([message]);
+    },
+
+    /** Stores messages, which `inspect` has passed, as a turn without an answer. */
     async say(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
       if (messages.length === 0) return;
       const opening = { messages, store: true, contextLength: undefined, agent: undefined, model: 'default' };

@@ -24,7 +24,7 @@ export interface WorkflowChatRequest {
 interface WorkflowChatParts {
   readonly runs: WorkflowRuns;
   readonly conversations: Pick<Conversations, 'get' | 'create'>;
-  readonly said: Pick<ConversationMessages, 'say'>;
+  readonly said: Pick<ConversationMessages, 'inspect' | 'say'>;
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -44,7 +44,8 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const { principal, isAdmin } = call;
       const { workflowId, messages, text, parameters } = request;
       const entities = database.forTenant(principal.tenantId);
-      // First: a workflow that cannot run leaves no conversation behind.
+      // First: what cannot run, or may not be said, leaves no conversation behind.
+      await said.inspect(messages);
       const version = await runs.resolve(caller, workflowId);
       const { definitionId: botId } = version;
       const { id: conversationId } =
