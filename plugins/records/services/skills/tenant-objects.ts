@@ -29,7 +29,8 @@ export function forgetSkills(parts: {
           if (stored === undefined || stored.modifiedAt.getTime() <= before) old.add(name);
         });
         const kept = [...old].reduce((rest, name) => withoutSkill(rest, name, false), manifest);
-        return { manifest: kept, result: undefined };
+        // Those that the tenant had deleted come back, too.
+        return { manifest: { ...kept, removed: new Set() }, result: undefined };
       },
       async ({ space }) => {
         await forEachLimited([...old], PARALLEL, async (name) => {

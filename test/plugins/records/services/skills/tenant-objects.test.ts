@@ -10,7 +10,7 @@ import {
   skillReferences,
 } from '../../../../../plugins/records/services/skills/tenant-objects.ts';
 import { SkillProvisioningEntity } from '../../../../../plugins/records/store/skill-provisionings.ts';
-import { OTHER, openSkills, skillText, TENANT } from './kit.ts';
+import { catalogOf, OTHER, openSkills, skillText, TENANT } from './kit.ts';
 
 test('an erasure takes skills and SOUL.md of the time before, and the built-in ones come back', async (t) => {
   const { services, manifests, skills, souls } = openSkills(t);
@@ -46,6 +46,20 @@ test('an erasure takes skills and SOUL.md of the time before, and the built-in o
   t.deepEqual(forgotten, [SkillProvisioningEntity, SkillProvisioningEntity], 'all is due again');
   t.deepEqual((await skills.list(OTHER)).map(({ name }) => name).sort(), ['alpha', 'old']);
   t.is(await souls.read(OTHER), 'I am old');
+});
+
+test('an erasure brings built-in skills back that the tenant had deleted', async (t) => {
+  const { services, manifests, skills, souls } = openSkills(t, {}, catalogOf(['alpha', 'beta']));
+  const names = async () => (await skills.list(TENANT)).map(({ name }) => name).sort();
+  await skills.remove(TENANT, 'alpha');
+  await skills.write(TENANT, 'beta', skillText('beta', 'Mine.'));
+  await skills.remove(TENANT, 'beta');
+  t.deepEqual(await names(), []);
+  const entities = () => ({ delete: async () => 0 }) as unknown as TenantEntityManager;
+  const work = forgetSkills({ manifests, souls, provisioning: { kick: async () => {} } });
+  const context = { tenantId: TENANT, entities } as unknown as Parameters<typeof work>[1];
+  await work({ before: services.clock.now() }, context);
+  t.deepEqual(await names(), ['alpha', 'beta']);
 });
 
 test('what the manifest names, the manifest and SOUL.md are referred to', async (t) => {
