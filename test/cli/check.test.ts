@@ -44,6 +44,18 @@ test('all variables that are wrong are told, and what cannot be looked at then',
   t.notRegex(stdout, /s3cret/);
 });
 
+test('the form of an address is advised in full', async (t) => {
+  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+    DATABASE_URL: 'pg at s3cret',
+  });
+  t.is(code, 1);
+  t.regex(
+    stdout,
+    /DATABASE_URL: is not the URL of a database, write postgres:\/\/user:password@host:5432\/database$/m,
+  );
+  t.notRegex(stdout, /s3cret/);
+});
+
 test('a key of JWTs and a plugin folder that cannot be read are wrong, beside what is wrong elsewhere', async (t) => {
   const folder = await temporaryFolder(t);
   const env = { REDIS_URL: 'redis://127.0.0.1:1' };
