@@ -6,6 +6,8 @@ export type StreamMode = 'legacy' | 'a2ui';
 
 /** The last data of a stream of text. */
 const LEGACY_END = '[DONE]';
+/** The place within a line of text that readers would take for the end. */
+const WITHIN_END = /(?<=^[ \t]*\[DO)(?=NE\][ \t]*$)/m;
 
 /**
  * An event of the A2UI mode as it is written: in its envelope of type, milliseconds since the epoch and data; or, for readers of text, as text alone. In text mode,
@@ -22,7 +24,7 @@ export function onWire(
   }
   switch (type) {
     case 'text':
-      return [{ data: String(data?.delta) }];
+      return textEvents(String(data?.delta));
     case 'interrupt':
       return [{ event: type, data: JSON.stringify(data) }];
     case 'error':
@@ -32,6 +34,12 @@ export function onWire(
     default:
       return [];
   }
+}
+
+/** Text as readers put it together again. What a model writes does not end the stream: a line that says `[DONE]` is sent in two parts. */
+function textEvents(text: string): readonly [SseEvent, ...SseEvent[]] {
+  const [first = '', ...rest] = text.split(WITHIN_END);
+  return [{ data: first }, ...rest.map((data) => ({ data }))];
 }
 
 /** The event for a failure inside a stream. `problem` is for readers of text; `requestId` is that of the request that began the chat. Pure. */
