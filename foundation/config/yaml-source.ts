@@ -1,4 +1,15 @@
-import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import type { SourcePlace } from './read-config.ts';
 
@@ -20,7 +31,6 @@ const SPEAKING_CODES = new Set([
   'BAD_INDENT',
   'BLOCK_AS_IMPLICIT_KEY',
   'BLOCK_IN_FLOW',
-  'DUPLICATE_KEY',
   'MISSING_CHAR',
   'MULTILINE_IMPLICIT_KEY',
   'TAB_AS_INDENT',
@@ -72,6 +82,8 @@ export function readYaml(text: string): YamlReading {
     lineCounter,
     prettyErrors: false,
     stringKeys: true,
+    // Its check compares each key with all others: thousands of keys would hold the process up.
+    uniqueKeys: false,
     resolveKnownTags: false,
     // Not silent, which would also keep quiet about a second document.
     logLevel: 'error',
@@ -84,6 +96,8 @@ export function readYaml(text: string): YamlReading {
     ...placeAt(fault.pos[0]),
     message: faultMessage(fault),
   }));
+  for (const offset of repeatedKeys(document))
+    faults.push({ ...placeAt(offset), message: 'Map keys must be unique' });
   const placeOf = (path: readonly string[]) => {
     const offset = offsetOf(document, path);
     return offset === undefined ? undefined : placeAt(offset);
@@ -92,6 +106,22 @@ export function readYaml(text: string): YamlReading {
   const expanded = expand(document);
   if ('value' in expanded) return { value: expanded.value, document, faults, placeOf };
   return { value: undefined, document, faults: [{ ...placeAt(0), ...expanded }], placeOf };
+}
+
+/** Where keys begin that their mapping has already. */
+function repeatedKeys(document: Document): readonly number[] {
+  const repeated: number[] = [];
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        const name = isScalar(key) ? key.value : key;
+        if (seen.has(name)) repeated.push((isNode(key) && key.range?.[0]) || 0);
+        seen.add(name);
+      }
+    },
+  });
+  return repeated;
 }
 
 function faultMessage({ code, message }: YAMLError): string {

@@ -96,6 +96,8 @@ const invalid: [string, string][] = [
   ['plugin: {}\n', 'gateway.yaml:1: plugin: there is no such setting, did you mean plugins?'],
   ['- a\n', 'gateway.yaml: must be a mapping of names to values'],
   ['plugins:\n  a: {}\n  a: {}\n', 'gateway.yaml:3: Map keys must be unique'],
+  ['plugins:\n  a:\n    config: {b: 1,\n      "b": 2}\n', 'gateway.yaml:4: Map keys must be unique'],
+  ['plugins:\n  a: {}\n  ? a\n  : {}\n', 'gateway.yaml:3: Map keys must be unique'],
   ['plugins:\n\ta: {}\n', 'gateway.yaml:2: Tabs are not allowed as indentation'],
   ['a: 1\n---\nb: 2\n', 'gateway.yaml:2: a second YAML document begins here'],
   ['plugins: !!set {}\n', 'gateway.yaml:1: this is not valid YAML'],

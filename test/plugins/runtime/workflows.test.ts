@@ -80,7 +80,7 @@ spec:
   graph:
     nodes:
       - { id: start, type: start }
-      - { id: look, type: human_task, config: { timeout: 2s } }
+      - { id: look, type: human_task, config: { timeout: 5s } }
       - { id: done, type: end }
     edges: [{ from: start, to: look }, { from: look, to: done, condition: { outcome: approved } }]
 `;
