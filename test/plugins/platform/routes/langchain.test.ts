@@ -14,9 +14,10 @@ import { startPlatform } from '../platform-gateway.ts';
 async function startClient(t: ExecutionContext, ...scripts: ProviderScript[]) {
   const provider = await startFakeProvider(...scripts);
   t.teardown(() => provider[Symbol.asyncDispose]());
-  const env: Record<string, string> =
+  const upstream: Record<string, string> =
     scripts.length === 0 ? {} : { LLM_API_URL: provider.url, LLM_MODEL: 'fake-model', LLM_MAX_RETRIES: '0' };
-  const gateway = await startPlatform(t, { env });
+  // Without a preamble: the tenant's SOUL.md comes in the background, and the tokens of two calls are compared.
+  const gateway = await startPlatform(t, { env: { ...upstream, SVC_PREAMBLE_TOKENS: '0' } });
   const { key: apiKey } = await gateway.key();
   const model = new ChatOpenAI({
     model: 'default',
