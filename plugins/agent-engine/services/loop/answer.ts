@@ -8,6 +8,8 @@ export interface Answer {
   readonly dropped: number;
   readonly finishReason: string | undefined;
   readonly usage: Usage | undefined;
+  /** What the model has thought, as far as its provider shows it. */
+  readonly reasoning: string;
   /** What the provider wants back with the results of the calls: signed thoughts, opaque. */
   readonly reasoningDetails: readonly unknown[];
 }
@@ -41,6 +43,7 @@ export function joinAnswer(newId: () => string) {
   const calls: OpenCall[] = [];
   const byIndex = new Map<number, OpenCall | undefined>();
   let text = '';
+  let thoughts = '';
   let size = 0;
   let dropped = 0;
   let finishReason: string | undefined;
@@ -78,6 +81,7 @@ export function joinAnswer(newId: () => string) {
       const reasoning = typeof reasoning_content === 'string' ? reasoning_content : '';
       grow(added.length + reasoning.length);
       text += added;
+      thoughts += reasoning;
       for (const { index, id, function: piece, extra_content } of tool_calls ?? []) {
         const known = byIndex.get(index);
         const isOther = known !== undefined && !!id && id !== known.id && known.id !== '' && !!piece?.name;
@@ -101,7 +105,7 @@ export function joinAnswer(newId: () => string) {
         const added = extra !== undefined && { extra_content: extra };
         return { id, type: 'function', function: { name, arguments: text }, ...added };
       });
-      return { text, calls: whole, dropped, finishReason, usage, reasoningDetails };
+      return { text, calls: whole, dropped, finishReason, usage, reasoning: thoughts, reasoningDetails };
     },
   };
 }

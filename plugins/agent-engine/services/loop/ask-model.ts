@@ -15,6 +15,7 @@ import {
   type ToolCall,
   type ToolDefinition,
 } from '../../contract.ts';
+import { keptThoughts } from '../models/thoughts.ts';
 import { type Answer, joinAnswer } from './answer.ts';
 import { type Frame, joinTexts, type LoopParts, type Turn } from './frame.ts';
 import { assistantMessage } from './step.ts';
@@ -87,7 +88,9 @@ export async function askModel(
 
   const given = joined.answer();
   const calls = given.calls.map((call) => withSafeNames(call, guard.redact, newId));
-  const answer = { ...given, calls };
+  // Others want their thoughts back signed, or not at all.
+  const thoughts = answeredBy.provider === 'openai' ? keptThoughts(given.reasoning) : [];
+  const answer = { ...given, calls, reasoningDetails: [...given.reasoningDetails, ...thoughts] };
   const use = toModelUse(frame.model, answeredBy, answer.usage, () =>
     estimateUse(request, assistantMessage(answer.text, answer.calls)),
   );

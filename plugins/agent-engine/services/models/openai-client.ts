@@ -5,8 +5,11 @@ import {
   type ConnectionOptions,
   connectionRules,
   createProviderConnection,
+  type ProviderCall,
   type ProviderClient,
+  type ProviderResponse,
 } from './provider-connection.ts';
+import { wantsThoughts, withThoughts } from './thoughts.ts';
 
 /** Settings and collaborators of an OpenAI-compatible client. */
 export interface OpenAIClientOptions extends ConnectionOptions {
@@ -37,12 +40,35 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
   const headersFor = createHeaders(apiKey);
   const connection = createProviderConnection(origin, rules);
 
+  let areThoughtsWanted = false;
+
+  /** Sends a request, and once more where its refusal says that the server wants thoughts back. */
+  async function send(
+    { messages, ...request }: ChatRequest,
+    call: Omit<ProviderCall, 'path' | 'body'>,
+  ): Promise<ProviderResponse> {
+    const sent = () =>
+      connection.send({
+        ...call,
+        path,
+        body: JSON.stringify({ ...request, messages: withThoughts(messages, areThoughtsWanted) }),
+      });
+    const brings = areThoughtsWanted;
+    try {
+      return await sent();
+    } catch (error) {
+      if (brings || !wantsThoughts(error, messages)) throw error;
+      areThoughtsWanted = true;
+      return sent();
+    }
+  }
+
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
     using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
     // Servers refuse stream_options without stream.
-    const body = JSON.stringify({ ...request, stream: false, stream_options: undefined });
-    const call = { path, headers: headersFor(context), body, lifetime };
-    const response = await connection.send({ ...call, firstByteMs: undefined });
+    const whole = { ...request, stream: false, stream_options: undefined };
+    const call = { headers: headersFor(context), lifetime, firstByteMs: undefined };
+    const response = await send(whole, call);
     return parseCompletion(await response.readAll(rules.answerBytes), redact);
   }
 
@@ -50,9 +76,9 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
     // Usage is always asked for, since the gateway meters, except of servers that refuse `stream_options`.
     const stream_options = includeUsage ? { ...request.stream_options, include_usage: true } : undefined;
-    const body = JSON.stringify({ ...request, stream: true, stream_options });
-    const call = { path, headers: headersFor(context), body, lifetime };
-    const response = await connection.send({ ...call, firstByteMs: timeouts.firstByteMs });
+    const streamed = { ...request, stream: true, stream_options } as ChatRequest;
+    const call = { headers: headersFor(context), lifetime, firstByteMs: timeouts.firstByteMs };
+    const response = await send(streamed, call);
     const decoder = createChunkDecoder(eventChars, redact);
     let isWhole = false;
     try {

@@ -54,7 +54,7 @@ export function connectionRules({ apiKey, timeouts, retry, ...options }: Connect
 }
 
 /** One call on a connection. */
-interface ProviderCall {
+export interface ProviderCall {
   /** Default `POST`. */
   readonly method?: 'GET' | 'POST';
   /** Path and query. */

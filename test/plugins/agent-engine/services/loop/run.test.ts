@@ -333,6 +333,28 @@ test('reasoning is told apart from the answer, and withheld once it gives the in
   t.is(result.text, 'Yes');
 });
 
+for (const { provider, brought } of [
+  { provider: 'openai', brought: ['I need f'] },
+  // Their thoughts come back signed, if at all.
+  { provider: 'anthropic', brought: [] },
+]) {
+  test(`what a model of ${provider} has thought comes back with its calls during the turn, and is not kept`, async (t) => {
+    const { agents, models } = loop({
+      script: [[{ reasoning_content: 'I need f' }, ...calls(['f'])], says('Done')],
+      tools: [tool('f', () => ({ content: 'yes' }))],
+      info: { provider },
+    });
+    const { result } = await collect(agents.run(ask()));
+    const answer = models.state.requests[1]!.messages.find(({ role }) => role === 'assistant')!;
+    const details = (answer.reasoning_details ?? []) as readonly { text: string }[];
+    t.deepEqual(
+      details.map(({ text }) => text),
+      brought,
+    );
+    t.false(JSON.stringify(result.messages).includes('I need f'));
+  });
+}
+
 for (const finish of ['length', 'content_filter'] as const) {
   test(`an answer that ends with ${finish} ends the turn so, and its halves of calls are not made`, async (t) => {
     const { agents } = loop({
