@@ -9,6 +9,8 @@ import type { Scope } from './scope.ts';
 export interface ListenRules {
   /** Name of the `config` field, a `field.address`; where it has no value they are served on the gateway's own address. */
   readonly field: string;
+  /** Only routes whose paths begin with it listen there, the others on the gateway's own address. Default: all routes of the plugin. */
+  readonly below?: string;
   /** Whether an address that cannot be had stops the start of the gateway. Default false: the plugin alone fails. */
   readonly isRequired?: boolean;
   /**

@@ -7,6 +7,7 @@ import { inOrder, type PluginStage } from '../chain/stages.ts';
 import type { Grpc } from '../grpc/grpc.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
+import { listenRules } from './plugin-configuration.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 
 /** A running instance with its place. */
@@ -65,17 +66,18 @@ export function createPublication(parts: PublicationParts) {
     const next = [...staying(leaving).values(), ...arriving.values()];
     const routes = new Map(kernelRoutes);
     for (const { instance, address } of next) {
-      const places = new Set([...keysOf([address]), ...(onePort ? kernelRoutes.keys() : [])]);
-      for (const place of places) {
-        routes.set(place, [...(routes.get(place) ?? []), ...instance.effects.routes]);
+      const below = listenRules(instance.plugin)?.below ?? '';
+      for (const route of instance.effects.routes) {
+        const isApart = route.pattern.startsWith(below);
+        const kernels = onePort || !isApart ? kernelRoutes.keys() : [];
+        const places = new Set([...keysOf(isApart ? [address] : []), ...kernels]);
+        for (const place of places) routes.set(place, [...(routes.get(place) ?? []), route]);
       }
     }
-    requireUndisputed([...own, ...next.flatMap(({ instance }) => instance.effects.claims)]);
-    byKind(next.flatMap(({ instance }) => instance.effects.kinds));
-    const swaps = [
-      listeners.prepare(routes),
-      grpc.prepare(next.flatMap(({ instance }) => instance.effects.grpc)),
-    ];
+    const effects = next.map(({ instance }) => instance.effects);
+    requireUndisputed([...own, ...effects.flatMap(({ claims }) => claims)]);
+    byKind(effects.flatMap(({ kinds }) => kinds));
+    const swaps = [listeners.prepare(routes), grpc.prepare(effects.flatMap((of) => of.grpc))];
     return () => {
       for (const swap of swaps) swap();
     };
@@ -113,10 +115,8 @@ export function createPublication(parts: PublicationParts) {
       if (known !== undefined) return known;
       const running = [...live.values()].map(({ instance }) => instance);
       const left = [...departed].filter(([name]) => !live.has(name)).map(([, instance]) => instance);
-      const values = [...running, ...left]
-        .flatMap((instance) => instance.effects.contributions)
-        .filter((contribution) => contribution.pointId === pointId)
-        .map((contribution) => contribution.value);
+      const made = [...running, ...left].flatMap(({ effects }) => effects.contributions);
+      const values = made.filter((one) => one.pointId === pointId).map(({ value }) => value);
       contributed.set(pointId, values);
       return values;
     },

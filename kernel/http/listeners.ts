@@ -109,11 +109,8 @@ export class Listeners {
    */
   prepare(routes: ReadonlyMap<string, readonly CompiledRoute[]>): () => void {
     const { everywhere } = this.#options;
-    const tables = new Map(
-      [...this.#open.keys()].map(
-        (key) => [key, new RouteTable([...everywhere, ...(routes.get(key) ?? [])])] as const,
-      ),
-    );
+    const tableOf = (key: string) => new RouteTable([...everywhere, ...(routes.get(key) ?? [])]);
+    const tables = new Map([...this.#open.keys()].map((key) => [key, tableOf(key)]));
     return () => {
       for (const [key, table] of tables) this.#open.get(key)!.table = table;
       this.closeOthers(new Set(routes.keys()));

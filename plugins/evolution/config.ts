@@ -7,6 +7,12 @@ export const DEFAULT_SENDER = 'gateway-local';
 
 /** Settings of evolution. */
 export const EvolutionConfig = Type.Object({
+  address: field.address({
+    env: 'SVC_RUNTIME_ADDR',
+    default: '0.0.0.0:8888',
+    description:
+      'Address of the v2 API; it is served on the gateway’s own address as well, unless `SVC_ONE_PORT=false`',
+  }),
   enabled: field.boolean({
     env: 'EVOLUTION_ENABLED',
     default: false,

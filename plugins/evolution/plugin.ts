@@ -16,6 +16,8 @@ export default definePlugin({
   summary: 'Agents that learn from their runs, and what of it tenants share',
   kernel: '^1.0.0',
   config: EvolutionConfig,
+  // The routes for genes belong to the v2 API (specification 3), those of governance to the gateway.
+  listen: { field: 'address', below: '/api/' },
   entities,
   migrations,
   offers: [SharingPoliciesRef, GeneExchangeRef, HubAddressesRef],
