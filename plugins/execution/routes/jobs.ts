@@ -131,8 +131,8 @@ export function jobRoutes(jobs: Jobs): readonly Route[] {
   ];
 }
 
-function callerOf({ tenant, identity }: Pick<Call, 'tenant' | 'identity'>): JobCaller {
-  return { tenantId: tenant.id, identity };
+function callerOf({ tenant, identity, userId }: Pick<Call, 'tenant' | 'identity' | 'userId'>): JobCaller {
+  return { tenantId: tenant.id, identity, userId: userId || identity.id };
 }
 
 /** Records in the audit log which job it was, and its status. */

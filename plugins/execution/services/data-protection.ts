@@ -46,9 +46,9 @@ export function createPersonalData(
     sections: [
       section('jobs', tables.runs, async function* (request) {
         for await (const { steps, events, ...run } of archive()?.runs(request) ?? []) {
-          const { variables } = run;
+          const { variables, user_id } = run;
           const shown = steps.map(({ completed_by, ...step }) => ({ ...jobStep(step), completed_by }));
-          yield { ...listedJob(run, beginOf(steps)), variables, steps: shown, events };
+          yield { ...listedJob(run, beginOf(steps)), user_id, variables, steps: shown, events };
         }
       }),
       section('job_graphs', tables.versions, async function* (request) {

@@ -24,6 +24,8 @@ import {
 export interface JobCaller {
   readonly tenantId: string;
   readonly identity: Identity;
+  /** For whom the jobs are that it starts. */
+  readonly userId: string;
 }
 
 /** What a job is started with. */
@@ -102,7 +104,10 @@ export function createJobs({
     get,
 
     /** Starts a job and returns when it is stored; it runs in the background. `isNew` is false if the idempotency key belongs to an existing job. */
-    async start({ tenantId, identity }: JobCaller, { graphName, input, idempotencyKey: key }: NewJob) {
+    async start(
+      { tenantId, identity, userId }: JobCaller,
+      { graphName, input, idempotencyKey: key }: NewJob,
+    ) {
       const engine = await open();
       const fingerprint = fingerprintOf({ graph_name: graphName, input });
       const idempotency = key === undefined ? undefined : { key, fingerprint };
@@ -115,7 +120,9 @@ export function createJobs({
           ...{ tenantId, graph, definitionId: graphName, publishedBy: PUBLISHER },
         });
         const startedBy = identity.id;
-        const { run, isNew } = await engine.start({ tenantId, version, input, startedBy, idempotency });
+        const { run, isNew } = await engine.start({
+          ...{ tenantId, version, input, startedBy, userId, idempotency },
+        });
         return { job: isNew ? listedJob(run, undefined) : (await listed(tenantId, [run]))[0]!, isNew };
       } catch (thrown) {
         return translate(thrown);

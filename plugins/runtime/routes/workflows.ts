@@ -10,6 +10,7 @@ import {
   Type,
 } from 'agent-gateway';
 import { chatCallOf, textOf } from '../../agent-engine/contract.ts';
+import { userOf } from '../../records/contract.ts';
 import type { JsonObject, RunPlace, StartableVersion } from '../../workflow/contract.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
@@ -242,8 +243,8 @@ const at = (path: string, own: string, make: (path: string) => Route) => [
   make(own),
 ];
 
-function callerOf({ tenant, identity }: Call): RunCaller {
-  return { tenantId: tenant.id, identity };
+function callerOf(call: Call): RunCaller {
+  return { tenantId: call.tenant.id, identity: call.identity, userId: userOf(call) };
 }
 
 function executeHeader({ runId }: RunPlace): Record<string, string> {

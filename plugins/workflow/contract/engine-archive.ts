@@ -18,13 +18,15 @@ export interface EngineTables {
 
 /** A run with its steps and events. Wire names, redacted. */
 export interface ArchivedRun extends RunRecord {
+  /** The user for whom it was started; null of runs of earlier versions. */
+  readonly user_id: string | null;
   readonly steps: readonly (StepRecord & { readonly completed_by: string | null })[];
   readonly events: readonly RunEventRecord[];
 }
 
 /** What an engine keeps, for data protection and for the retention of its runs (decisions 1.5). */
 export interface EngineArchive {
-  /** All runs, or those that one user started; oldest first, one at a time in memory. */
+  /** All runs, or those that one user started, or that were started for the user; oldest first, one at a time in memory. */
   runs(scope: PersonalDataRequest): AsyncIterable<ArchivedRun>;
   /** All versions of graphs, or those that one user published. */
   versions(scope: PersonalDataRequest): AsyncIterable<VersionRecord>;
@@ -32,7 +34,7 @@ export interface EngineArchive {
   halt(scope: PersonalScope, signal: AbortSignal): Promise<void>;
   /**
    * Deletes runs with all their rows, and without `userId` the versions too, inside the caller's transaction of the engine's database. With `userId` it deletes the runs
-   * that the user started, and replaces the user by the pseudonym in the runs of others. May be repeated.
+   * that the user started, or that were started for the user, and replaces the user by the pseudonym in the runs of others. May be repeated.
    */
   erase(entities: TenantEntityManager, erasure: Erasure): Promise<ErasedRuns>;
   /** The runs that have ended, with all their rows, as records that retention may delete. */

@@ -114,6 +114,8 @@ export interface StartRequest {
   readonly input: JsonObject;
   /** The identity that starts it. */
   readonly startedBy: string;
+  /** The user for whom it starts it, as `X-Svc-User-Id` names one: agents work for this user, and the run is exported and erased with the user. Default: the identity. */
+  readonly userId?: string | undefined;
   /** The same key and body give the same run; the same key with another body is `workflow.idempotency-mismatch`. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
 }

@@ -19,6 +19,8 @@ export interface StepTask {
   readonly input: JsonObject;
   /** The identity that started the run. */
   readonly startedBy: string;
+  /** The user for whom it started the run, as records hold the name; without one the identity. */
+  readonly userId: string;
   /** Aborts at the step's deadline, when the run is cancelled, when the gateway stops, and when another worker has taken the step. */
   readonly signal: AbortSignal;
   readonly log: Logger;

@@ -8,6 +8,7 @@ import {
   route,
   withExample,
 } from 'agent-gateway';
+import { userOf } from '../../records/contract.ts';
 import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import { fingerprintOf } from '../contract/fingerprint.ts';
 import type { RunRecord } from '../contract/runs.ts';
@@ -81,6 +82,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
                 tenantId: tenant.id,
                 input,
                 startedBy: identity.id,
+                userId: userOf(call),
                 idempotency,
                 version: await resolve(tenant.id, body.definition_id).catch(rethrowWithPlace),
               })

@@ -193,6 +193,16 @@ export function runBegunMigration(name: string): Migration {
   };
 }
 
+/** For whom runs were started, so that they are found with that user. Earlier runs belong to their identity alone. A released migration never changes. */
+export function runUserMigration(name: string): Migration {
+  return {
+    name: '006-run-user',
+    up: (schema, types) => [
+      schema.alterTable(`${name}_runs`).addColumn('user_id', types.string(LENGTHS.identity)),
+    ],
+  };
+}
+
 /** The index `<table>_<name>`. */
 const index = (schema: MigrationSchema, table: string, name: string, columns: string[]) =>
   schema.createIndex(`${table}_${name}`).on(table).columns(columns);

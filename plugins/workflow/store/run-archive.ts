@@ -1,4 +1,5 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
+import { storedName } from '../../records/contract.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
@@ -8,8 +9,15 @@ import type { WorkflowTables } from './tables.ts';
 
 /** Whose runs. */
 interface ArchiveScope {
-  /** Only runs that this identity started; absent: all of the tenant. */
-  readonly startedBy?: string | undefined;
+  /** Only runs that this identity started, or that were started for this user; absent: all of the tenant. */
+  readonly userId?: string | undefined;
+}
+
+/** Conditions that together find the runs in a scope, each once. */
+export function runsIn({ userId }: ArchiveScope) {
+  if (userId === undefined) return [{}];
+  const others = { userId: storedName(userId) };
+  return isSearchable(userId) ? [{ startedBy: userId }, { ...others, startedBy: { $ne: userId } }] : [others];
 }
 
 /** Runs that are found, or deleted, at one time. */
@@ -44,16 +52,18 @@ export function createRunArchive({
   readonly tables: WorkflowTables;
 }) {
   /** Ids of runs, oldest first, in pages. */
-  async function* idsOf(entities: TenantEntityManager, { startedBy }: ArchiveScope) {
-    if (startedBy !== undefined && !isSearchable(startedBy)) return;
-    const scope = startedBy === undefined ? {} : { startedBy };
+  async function* idsOf(entities: TenantEntityManager, scope: ArchiveScope) {
+    for (const whose of runsIn(scope)) yield* idsWhere(entities, whose);
+  }
+
+  async function* idsWhere(entities: TenantEntityManager, whose: ReturnType<typeof runsIn>[number]) {
     const query = {
       orderBy: { startedAt: 'asc', id: 'asc' },
       limit: BATCH,
       fields: ['id', 'startedAt'],
     } as const;
     const pages = inPages(async ({ time, ...start }) => {
-      const where = { ...scope, ...start, ...(time === undefined ? {} : { startedAt: time }) };
+      const where = { ...whose, ...start, ...(time === undefined ? {} : { startedAt: time }) };
       const rows = await entities.rows(tables.runs, where, query);
       return rows.map(({ id, startedAt }) => ({ id, time: startedAt }));
     });
@@ -86,7 +96,7 @@ export function createRunArchive({
     },
 
     /**
-     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the caller's
+     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `userId` the versions too, inside the caller's
      * transaction, in batches; returns how many of each. A run in progress is deleted like any other: the process that carries it out finds no run at
      * its next commit.
      */
@@ -98,7 +108,7 @@ export function createRunArchive({
         erased.steps += steps;
         erased.events += events;
       }
-      if (scope.startedBy === undefined) erased.versions = await entities.erase(tables.versions, {});
+      if (scope.userId === undefined) erased.versions = await entities.erase(tables.versions, {});
       return erased;
     },
   };

@@ -45,6 +45,7 @@ export function runTable(name: string) {
       /** Times are milliseconds since the epoch on the database's clock, as the rules compute with them. */
       wakeAt: column.bigint().nullable(),
       startedBy: column.string(LENGTHS.identity),
+      userId: column.string(LENGTHS.identity).nullable(),
       startedAt: column.bigint(),
       begunAt: column.bigint().nullable(),
       completedAt: column.bigint().nullable(),

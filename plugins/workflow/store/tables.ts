@@ -7,6 +7,7 @@ import {
   runBegunMigration,
   runListsMigration,
   runsMigration,
+  runUserMigration,
 } from './migrations.ts';
 import { outboxTable } from './outbox-rows.ts';
 import { runTable } from './run-rows.ts';
@@ -45,6 +46,7 @@ export function workflowTables(name: string) {
     runsMigration(name),
     runListsMigration(name),
     runBegunMigration(name),
+    runUserMigration(name),
   ];
   // Entities and migrations are for `database.register`, under an owner of the engine's own.
   return { name, ...owned, workers, entities, migrations };

@@ -32,6 +32,7 @@ for (const form of FORMS) {
     });
     const body = { graph_name: 'test/ask', input: { word: 'tea' } };
     for (const token of [tenant.token, keyed.key, other.token]) await post('/jobs', body, { token });
+    await post('/jobs', body, { token: tenant.token, headers: { 'x-svc-user-id': 'ada' } });
     const listed = async ({ token }: { readonly token: string }) =>
       (await request('/jobs', { token })).body.total;
     const data = contributed<PersonalData>(gateway, PersonalDataPoint);
@@ -42,10 +43,11 @@ for (const form of FORMS) {
       return records;
     };
     const all = await exported();
-    t.is(all.length, 2);
+    t.is(all.length, 3);
     t.like(all[0], { graph_name: 'test/ask', status: 'waiting', input: { word: 'tea' } });
     t.true((all[0]!.events as unknown[]).length > 2 && (all[0]!.steps as unknown[]).length === 2);
     t.is((await exported(keyed.record.id)).length, 1);
+    t.like(await exported('ada'), [{ user_id: 'ada' }]);
 
     const erase = (userId?: string) =>
       services.database
@@ -53,6 +55,8 @@ for (const form of FORMS) {
         .transaction((inside) => data.erase(inside, { userId, pseudonym: 'erased-x' }));
     await data.halt!({ tenantId: tenant.id }, NEVER);
     await erase(keyed.record.id);
+    await until(async () => (await listed(tenant)) === 2, 20_000);
+    await erase('ada');
     await until(async () => (await listed(tenant)) === 1, 20_000);
     await erase();
     await until(async () => (await listed(tenant)) === 0, 20_000);

@@ -44,6 +44,7 @@ export const OF_USERS: readonly string[] = [
   'chats',
   'chat_events',
   'webhook_deliveries',
+  'workflow_runs',
 ];
 /** What it makes of the tenant, or of the identity that called. */
 export const OF_TENANT: readonly string[] = [
@@ -51,7 +52,6 @@ export const OF_TENANT: readonly string[] = [
   'souls',
   'workflow_definitions',
   'workflow_versions',
-  'workflow_runs',
   'agent_states',
   'agents',
   'users',

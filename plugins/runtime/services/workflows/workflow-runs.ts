@@ -35,6 +35,8 @@ export const WorkflowRunErrors = defineErrors({
 export interface RunCaller {
   readonly tenantId: string;
   readonly identity: Identity;
+  /** For whom the runs are that it starts. */
+  readonly userId: string;
 }
 
 /** The workflow plugin, which may be absent. */
@@ -60,11 +62,12 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
 
     /** Starts a run. It continues without its caller. */
     async start(
-      { tenantId, identity }: RunCaller,
+      { tenantId, identity, userId }: RunCaller,
       version: StartableVersion,
       input: JsonObject,
     ): Promise<RunPlace> {
-      const { run } = await there().engine.start({ tenantId, version, input, startedBy: identity.id });
+      const startedBy = identity.id;
+      const { run } = await there().engine.start({ tenantId, version, input, startedBy, userId });
       return { tenantId, runId: run.id };
     },
 
@@ -107,7 +110,7 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
      * the call is a repetition. Throws `request.invalid` for an invalid event id.
      */
     async resume(
-      { tenantId, identity }: RunCaller,
+      caller: RunCaller,
       workflowId: string,
       { eventId, data }: { readonly eventId: string; readonly data: string | JsonObject },
     ): Promise<{ readonly place: RunPlace; readonly step: StepRecord; readonly after: number }> {
@@ -117,7 +120,8 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
         const errors = [{ pointer: '/body/event_id', message: 'is no id of an Interrupt' }];
         throw KernelErrors.invalidRequest(undefined, { errors });
       }
-      const place = await this.find({ tenantId, identity }, workflowId, runId);
+      const { tenantId, identity } = caller;
+      const place = await this.find(caller, workflowId, runId);
       await engine.step({ ...place, stepRunId });
       const { total } = await engine.events({ ...place, limit: 0 });
       const step = await engine.completeTask({

@@ -37,7 +37,8 @@ export function advance(
 export type Origin = Pick<
   RunState,
   'id' | 'tenantId' | 'definitionId' | 'versionId' | 'version' | 'input' | 'startedBy'
->;
+> &
+  Partial<Pick<RunState, 'userId'>>;
 
 /** The first state of a run, revision 1: `start` is completed, the nodes that it leads to are decided, and their steps claimed if there is a `claimant`. */
 export function startRun(
@@ -57,6 +58,7 @@ export function startRun(
 /** A run before its first step. */
 function newRun(origin: Origin, { now }: Facts): RunState {
   return {
+    userId: null,
     ...origin,
     status: 'running',
     revision: 0,

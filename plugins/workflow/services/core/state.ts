@@ -28,6 +28,8 @@ export interface RunState {
   /** When a worker has to poll the run without a command: a timer is due, or steps are unclaimed. See `wakeAt`. */
   readonly wakeAt: number | null;
   readonly startedBy: string;
+  /** The user for whom it was started, as `storedName` gives it; null for the identity itself, and of runs of earlier versions. */
+  readonly userId: string | null;
   readonly startedAt: number;
   /** When a worker took its first step, or a person could; null while it waits for a worker. */
   readonly begunAt: number | null;

@@ -11,8 +11,7 @@ import type { ArchivedRun, EngineArchive, EngineTables } from '../../contract/en
 import { WorkflowErrors } from '../../contract.ts';
 import { retainedRuns } from '../../store/ended-runs.ts';
 import { pseudonymize } from '../../store/personal-traces.ts';
-import { isSearchable } from '../../store/rows.ts';
-import { createRunArchive } from '../../store/run-archive.ts';
+import { createRunArchive, runsIn } from '../../store/run-archive.ts';
 import type { DefinitionTables, WorkflowTables } from '../../store/tables.ts';
 import { storedVersion } from '../../store/versions.ts';
 import { redactGraph, versionRecord } from '../definitions/definition-record.ts';
@@ -46,12 +45,12 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
   const show = redactGraph.bind(undefined, redactor);
 
   async function* runs({ tenantId, userId }: PersonalScope): AsyncGenerator<ArchivedRun> {
-    for await (const { run, events } of archive.all(tenantId, { startedBy: userId })) {
+    for await (const { run, events } of archive.all(tenantId, { userId })) {
       const steps = [...run.steps.values()].map((step) => ({
         ...toStepRecord(run.id, step, redactor),
         completed_by: step.completion?.by ?? null,
       }));
-      yield { ...toRunRecord(run, redactor), steps, events: events.map(toEventRecord) };
+      yield { ...toRunRecord(run, redactor), user_id: run.userId, steps, events: events.map(toEventRecord) };
     }
   }
 
@@ -65,13 +64,13 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
 
   /** The ids of runs whose steps are carried out now. */
   async function runsUnderWay({ tenantId, userId }: PersonalScope): Promise<readonly string[]> {
-    if (userId !== undefined && !isSearchable(userId)) return [];
-    const whose = userId === undefined ? {} : { startedBy: userId };
     const found: string[] = [];
     const query = { by: ['id'], fields: ['id'] } as const;
-    const where = { ...whose, owner: { $ne: null } };
-    for await (const { id } of eachRow(database.forTenant(tenantId), tables.runs, where, query))
-      found.push(id);
+    for (const whose of runsIn({ userId })) {
+      const where = { ...whose, owner: { $ne: null } };
+      for await (const { id } of eachRow(database.forTenant(tenantId), tables.runs, where, query))
+        found.push(id);
+    }
     return found;
   }
 
@@ -90,7 +89,7 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
     },
 
     async erase(entities, { userId, pseudonym }) {
-      const erased = await archive.erase(entities, { startedBy: userId });
+      const erased = await archive.erase(entities, { userId });
       if (userId !== undefined) await pseudonymize(parts, entities, userId, pseudonym);
       return erased;
     },

@@ -1,4 +1,5 @@
 import type { Clock } from 'agent-gateway';
+import { storedName } from '../../../records/contract.ts';
 import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
@@ -104,12 +105,13 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       return { id, definitionId, version };
     },
 
-    async start({ tenantId, version, input, startedBy, idempotency }) {
+    async start({ tenantId, version, input, startedBy, userId = startedBy, idempotency }) {
       requireFittingInput(input);
       const started = await runner.start({
         tenantId,
         input,
         startedBy,
+        userId: storedName(userId),
         idempotency,
         definitionId: version.definitionId,
         versionId: version.id,

@@ -92,7 +92,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     templates: agentTaskTemplates,
     check: checkAgentTask,
     async execute(task) {
-      const principal = { tenantId: task.tenantId, identityId: task.startedBy, userId: task.startedBy };
+      const principal = { tenantId: task.tenantId, identityId: task.startedBy, userId: task.userId };
       nested.add(principal);
       const { result, toolCalls } = await run(task, principal);
       const { finish, text, uses } = result;

@@ -80,6 +80,7 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
       idempotencyKey: `${step.id}-${step.attempt}`,
       input: step.input ?? {},
       startedBy: run.startedBy,
+      userId: run.userId ?? run.startedBy,
       signal,
       log: log.child({ tenant_id: run.tenantId, run_id: run.id, step_run_id: step.id, node: step.nodeId }),
     });

@@ -78,12 +78,13 @@ function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Too
         return { content, isError: true };
       }
       const { workflow, input = {}, wait_seconds: wait = 0 } = given as unknown as Arguments;
-      const { tenantId, identityId } = context.principal;
+      const { tenantId, identityId, userId } = context.principal;
       const { run } = await engine.start({
         tenantId,
         version: await definitions.resolve(tenantId, workflow),
         input,
         startedBy: identityId,
+        userId,
         idempotency: idempotencyOf(context, workflow, input),
       });
       const { id, definition_id, version } = run;

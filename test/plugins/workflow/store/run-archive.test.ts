@@ -20,9 +20,9 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
 
 type Archive = ReturnType<typeof createRunArchive>;
 
-async function taken(archive: Archive, tenantId: string, startedBy?: string) {
+async function taken(archive: Archive, tenantId: string, userId?: string) {
   const runs = [];
-  for await (const one of archive.all(tenantId, { startedBy })) runs.push(one);
+  for await (const one of archive.all(tenantId, { userId })) runs.push(one);
   return runs;
 }
 
@@ -70,8 +70,8 @@ eachDatabase(test, 'runs of one person are deleted with all that belongs to them
   for (let n = 0; n < 205; n += 1) gone.push(await start('leaver'));
   const stays = await start('stayer');
   const foreign = await start('leaver', { tenantId: OTHER_TENANT });
-  const erase = (startedBy?: string) =>
-    database.forTenant(TENANT).transaction((entities) => archive.erase(entities, { startedBy }));
+  const erase = (userId?: string) =>
+    database.forTenant(TENANT).transaction((entities) => archive.erase(entities, { userId }));
   t.deepEqual(await erase('leaver'), { runs: 205, steps: 410, events: 410, versions: 0 });
   t.deepEqual(await erase('leaver'), { runs: 0, steps: 0, events: 0, versions: 0 });
   const count = (name: 'runs' | 'steps' | 'events' | 'starts' | 'outbox' | 'versions', tenantId = TENANT) =>
@@ -107,6 +107,24 @@ eachDatabase(test, 'runs of one person are deleted with all that belongs to them
     comparable(foreign),
   );
 });
+
+eachDatabase(
+  test,
+  'runs that were started for a user are the user’s, and those of the identity too, each once',
+  async (t, fresh) => {
+    const { archive, database, start } = await open(t, fresh);
+    const [own, foreign] = [await start('app', { userId: 'ada' }), await start('ada', { userId: 'ada' })];
+    const others = [await start('app', { userId: 'bob' }), await start('app')];
+    const found = async (userId: string) =>
+      (await taken(archive, TENANT, userId)).map(({ run }) => run.id).sort();
+    t.deepEqual(await found('ada'), [own.id, foreign.id].sort());
+    t.deepEqual(await found('app'), [own.id, ...others.map(({ id }) => id)].sort());
+    const erase = (userId: string) =>
+      database.forTenant(TENANT).transaction((entities) => archive.erase(entities, { userId }));
+    t.is((await erase('ada')).runs, 2);
+    t.deepEqual(await found('app'), others.map(({ id }) => id).sort());
+  },
+);
 
 eachDatabase(test, 'what is deleted in a transaction that fails is still there', async (t, fresh) => {
   const { archive, database, start } = await open(t, fresh);

@@ -58,6 +58,7 @@ export function runOf(
     owner: null,
     wakeAt: null,
     startedBy: 'user-1',
+    userId: null,
     startedAt: 1_700_000_000_000,
     begunAt: null,
     completedAt: null,

@@ -54,6 +54,7 @@ export function stateOf(status: RunStatus, seq: number): RunState {
     ...{
       wakeAt: null,
       startedBy: 'ada',
+      userId: null,
       startedAt: 0,
       begunAt: null,
       completedAt: null,

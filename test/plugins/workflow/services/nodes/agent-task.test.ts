@@ -86,6 +86,21 @@ test('what was remembered about who started the run is in the system prompt, as 
   t.regex(system.content, /Likes green/);
 });
 
+test('in a run that was started for a user the agent works for this user, and its records are the user’s', async (t) => {
+  const { run, provider, memories, entities, receipts, usage, commit } = await startAgents(t, [
+    callsTool('calculator', { expression: '1 + 1' }),
+    stream(['2']),
+  ]);
+  await memories.save(entities, 'key-1', { key: 'colour', value: 'Likes green' });
+  await memories.save(entities, 'ada', { key: 'colour', value: 'Likes red' });
+  await commit((await run({ prompt: 'Hi' }, { userId: 'ada' })).also);
+  const [system] = provider.requests[0]!.body.messages;
+  t.regex(system.content, /Likes red/);
+  t.notRegex(system.content, /Likes green/);
+  t.is((await receipts())[0]!.userId, 'ada');
+  for (const record of await usage()) t.like(record, { identityId: 'key-1', userId: 'ada' });
+});
+
 test('a prompt that is an attack is not sent, as a chat message would not be', async (t) => {
   const { run, provider } = await startAgents(t, [stream()]);
   const refused = await failureOf(t, run({ prompt: ATTACK }));

@@ -17,7 +17,7 @@ function execution(execute: NodeType['execute'], nodeType = 'acme/ship', deleted
   const clock = manualClock();
   const type = { type: 'acme/ship', summary: 'Ships', config: Type.Object({}), execute };
   const types = createNodeTypes({ builtin: [], contributed: () => [type], log });
-  const run = { id: 'run-1', tenantId: 'tenant-1', startedBy: 'anna' };
+  const run = { id: 'run-1', tenantId: 'tenant-1', startedBy: 'anna', userId: null };
   const step = {
     ...{ id: 'step-1', nodeId: 'ship', nodeName: 'Ship it', nodeType },
     ...{ attempt: 2, delivery: 3, input: { to: 'Oslo' } },
@@ -40,7 +40,14 @@ test('a type is told everything about the attempt, with a key that all its deliv
   const [task] = seen;
   t.like(task, {
     ...{ tenantId: 'tenant-1', runId: 'run-1', stepRunId: 'step-1', nodeId: 'ship', nodeName: 'Ship it' },
-    ...{ attempt: 2, delivery: 3, idempotencyKey: 'step-1-2', input: { to: 'Oslo' }, startedBy: 'anna' },
+    ...{
+      attempt: 2,
+      delivery: 3,
+      idempotencyKey: 'step-1-2',
+      input: { to: 'Oslo' },
+      startedBy: 'anna',
+      userId: 'anna',
+    },
   });
   t.like(lines[0], { tenant_id: 'tenant-1', run_id: 'run-1', step_run_id: 'step-1', node: 'ship' });
 });

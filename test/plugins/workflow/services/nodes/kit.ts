@@ -33,6 +33,7 @@ export function stepTask(input: JsonObject, parts: Partial<StepTask> = {}): Step
     idempotencyKey: `${stepRunId}-${attempt}`,
     input,
     startedBy: 'key-1',
+    userId: 'key-1',
     signal: new AbortController().signal,
     log: pino({ enabled: false }),
     ...parts,

@@ -61,7 +61,7 @@ test('a run is started for the tenant and in the name of the turn, and goes on b
   t.deepEqual(started, [
     {
       ...{ tenantId: 'tenant', version: versionOf('add'), input: { a: 1 } },
-      ...{ startedBy: 'identity', idempotency: undefined },
+      ...{ startedBy: 'identity', userId: 'user', idempotency: undefined },
     },
   ]);
   t.deepEqual(waits, []);
