@@ -84,7 +84,10 @@ export default definePlugin({
     scope.provide(RetentionRef, openRetention(scope));
     for (const kind of recordKinds({ database, leases, data, durableEvents }))
       scope.contribute(RetentionPoint, kind);
-    scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, ...context }));
+    scope.contribute(
+      PersonalDataPoint,
+      createPersonalData({ ...scope.services, ...context, sessionData: data }),
+    );
     await context.provisioning.kick(DEFAULT_TENANT_ID);
   },
 });

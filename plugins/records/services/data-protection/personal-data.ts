@@ -15,6 +15,7 @@ import {
 } from 'agent-gateway';
 import {
   ofOwner,
+  type SessionData,
   SessionsDeleted,
   SkillErrors,
   type Skills,
@@ -42,6 +43,8 @@ interface PersonalDataParts {
   readonly leases: Leases;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly durableEvents: Pick<DurableEvents, 'publish'>;
+  /** Data of plugins that is deleted with a session. */
+  readonly sessionData: () => readonly SessionData[];
   readonly skills: Pick<Skills, 'list' | 'read'>;
   readonly souls: Pick<Souls, 'read'>;
   readonly clock: Clock;
@@ -53,7 +56,7 @@ interface PersonalDataParts {
  * and SOUL.md, which are objects and which a job deletes after an erasure. The built-in ones come back afterwards.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
-  const { database, objects, leases, jobs, durableEvents, skills, souls, clock, ids } = parts;
+  const { database, objects, leases, jobs, durableEvents, sessionData, skills, souls, clock, ids } = parts;
 
   /** A section of rows of the tenant, or of the user's rows, which `whose` selects. */
   const section = (
@@ -111,9 +114,12 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
 
     async erase(entities, { userId }) {
       const user = userId === undefined ? undefined : { userId, storedName: storedName(userId) };
-      const erased = await eraseRecords(entities, user, (ids) =>
-        durableEvents.publish(entities, SessionsDeleted, { session_ids: [...ids], reason: 'erasure' }),
-      );
+      const erased = await eraseRecords(entities, user, async (ids) => {
+        // What others have done in the user's sessions holds the user's words; of a whole tenant, plugins erase all they have.
+        if (user !== undefined)
+          for (const id of ids) for (const { remove } of sessionData()) await remove(entities, id);
+        await durableEvents.publish(entities, SessionsDeleted, { session_ids: [...ids], reason: 'erasure' });
+      });
       if (erased.usage_records > 0) await addUpAgain(entities, ids);
       if (user === undefined && objects.available)
         await jobs.publish(entities, ForgetSkills, { before: clock.now() });

@@ -96,6 +96,28 @@ eachGatewayDatabase(test, 'one user is exported and erased, and others stay', as
   t.deepEqual(new Set(Object.values(again.body.deleted)), new Set([0]));
 });
 
+test('what an administrator has begun in a session of the user goes with the session', async (t) => {
+  const gateway = await startProtected(t);
+  const tenant = await gateway.makeTenant('one');
+  await fill(gateway, tenant, 'bob', 'daisy');
+  const chat = (user: string | undefined, body: object) =>
+    callsAs(gateway, tenant.token, user)('POST', '/api/v2/chat/stream', { agent_id: 'careful', ...body });
+  await chat('ada', { session_id: 'shared', message: 'I am violet' });
+  await chat(undefined, { session_id: 'shared', message: 'Say violet', background: true });
+  await callsAs(gateway, tenant.token)('GET', '/api/v2/chat/stream?session_id=shared');
+  await chat(undefined, { session_id: 'shared', message: 'use the calculator: what is 17 * 23?' });
+  const kept = async () => {
+    const { agent_checkpoints: checkpoints, chat_events: events } = await exported(gateway, tenant.token);
+    return [checkpoints, events].map((records) => JSON.stringify(records).includes('violet'));
+  };
+  t.deepEqual(await kept(), [true, true]);
+  const before = await exported(gateway, tenant.token, 'bob');
+  const { status } = await gateway.request(`${DATA}?user_id=ada`, { method: 'DELETE', token: tenant.token });
+  t.is(status, 200);
+  t.deepEqual(await kept(), [false, false]);
+  t.deepEqual(await exported(gateway, tenant.token, 'bob').then(withoutTime), withoutTime(before));
+});
+
 function withoutTime({ exported_at: _, ...document }: Record<string, unknown>) {
   return document;
 }

@@ -42,6 +42,7 @@ eachDatabase(
     const data = createPersonalData({
       ...{ database, clock, ids, objects: { available: false } },
       ...{ leases: absent, jobs: absent, durableEvents: absent, skills: absent, souls: absent },
+      sessionData: () => [],
     });
     const exported = await exportedBy(
       data,
