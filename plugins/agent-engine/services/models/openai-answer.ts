@@ -2,13 +2,14 @@ import { StringDecoder } from 'node:string_decoder';
 import { GatewayError } from 'agent-gateway';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract.ts';
+import { createSoundChoices, soundMessage } from './openai-forms.ts';
 import { malformed, type Redact, streamFailure } from './provider-errors.ts';
 
 /**
  * A provider's plain answer as a completion. Throws `model.upstream` unless it has a choice with a message and a
  * `finish_reason`: what the provider did not say is not made up.
  */
-export function parseCompletion(text: string, redact: Redact): ChatCompletion {
+export function parseCompletion(text: string, redact: Redact, newId: () => string): ChatCompletion {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -17,15 +18,24 @@ export function parseCompletion(text: string, redact: Redact): ChatCompletion {
   }
   const answer = value as { error?: unknown; choices?: unknown } | null;
   if (answer?.error !== undefined && answer.error !== null) throw streamFailure(answer.error, redact);
-  if (!Array.isArray(answer?.choices) || answer.choices.length === 0) throw malformed('it has no choices');
-  for (const choice of answer.choices) {
-    if (typeof choice?.message !== 'object' || choice.message === null)
-      throw malformed('a choice has no message');
-    if (typeof choice.finish_reason !== 'string') throw malformed('a choice has no finish_reason');
-  }
+  const given = Array.isArray(answer?.choices) ? answer.choices : [];
+  // One answer is asked for: what comes beside it is no part of it.
+  const choices = given.filter((choice) => !(choice?.index > 0)).map((choice) => soundChoice(choice, newId));
+  if (choices.length === 0) throw malformed('it has no choices');
   const completion = value as ChatCompletion;
-  const usage = countedUsage(completion.usage);
-  return usage === completion.usage ? completion : { ...completion, usage };
+  return { ...completion, choices, usage: countedUsage(completion.usage) };
+}
+
+function soundChoice(
+  choice: ChatCompletion['choices'][number] | null,
+  newId: () => string,
+): ChatCompletion['choices'][number] {
+  if (typeof choice?.message !== 'object' || choice.message === null)
+    throw malformed('a choice has no message');
+  if (typeof choice.finish_reason !== 'string') throw malformed('a choice has no finish_reason');
+  const message = soundMessage(choice.message, newId);
+  if (message === undefined) throw malformed('a message is in no known form');
+  return { ...choice, message };
 }
 
 /**
@@ -34,10 +44,12 @@ export function parseCompletion(text: string, redact: Redact): ChatCompletion {
  *
  * @param maxEventChars the largest single event, in characters
  * @param redact cleans what a provider's error event says before it is logged
+ * @param newId makes an id for a call that has none of its own
  */
-export function createChunkDecoder(maxEventChars: number, redact: Redact) {
+export function createChunkDecoder(maxEventChars: number, redact: Redact, newId: () => string) {
   // Not TextDecoder: its streaming mode costs several times as much per chunk.
   const utf8 = new StringDecoder('utf8');
+  const soundChoices = createSoundChoices(newId);
   let chunks: ChatChunk[] = [];
   let isDone = false;
   let hasFinishReason = false;
@@ -49,7 +61,7 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact) {
       isDone = true;
       return;
     }
-    const result = parseChunk(event, redact);
+    const result = parseChunk(event, redact, soundChoices);
     if (result instanceof GatewayError) {
       failure = result;
       return;
@@ -90,7 +102,11 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact) {
 }
 
 /** The chunk in an event, or the error that the event is. */
-function parseChunk(event: EventSourceMessage, redact: Redact): ChatChunk | GatewayError {
+function parseChunk(
+  event: EventSourceMessage,
+  redact: Redact,
+  soundChoices: ReturnType<typeof createSoundChoices>,
+): ChatChunk | GatewayError {
   const value = parseJson(event.data);
   const { error, choices } = (value ?? {}) as { error?: unknown; choices?: unknown };
   if (error !== undefined && error !== null) return streamFailure(error, redact);
@@ -102,32 +118,6 @@ function parseChunk(event: EventSourceMessage, redact: Redact): ChatChunk | Gate
   const usage = countedUsage(chunk.usage);
   return sound === choices && usage === chunk.usage ? chunk : { ...chunk, choices: sound, usage };
 }
-
-/**
- * The choices in a form that every reader can take; undefined where one is malformed. Some servers leave out the delta of a choice that only
- * reports its end, or a filter.
- */
-function soundChoices(choices: readonly unknown[]): ChatChunk['choices'] | undefined {
-  if (!choices.every(isChoice)) return undefined;
-  const given = choices as ChatChunk['choices'];
-  const isWhole = given.every(({ delta }) => delta !== undefined && delta !== null);
-  return isWhole ? given : given.map((choice) => ({ ...choice, delta: choice.delta ?? {} }));
-}
-
-function isChoice(choice: unknown): boolean {
-  if (typeof choice !== 'object' || choice === null) return false;
-  const { delta } = choice as { delta?: unknown };
-  if (delta === undefined || delta === null) return true;
-  if (typeof delta !== 'object') return false;
-  const { content, tool_calls: calls } = delta as { content?: unknown; tool_calls?: unknown };
-  const isSaid = content === null || TEXTS.has(typeof content) || Array.isArray(content);
-  return isSaid && (calls === undefined || calls === null || isListOfObjects(calls));
-}
-
-const TEXTS: ReadonlySet<string> = new Set(['string', 'undefined']);
-
-const isListOfObjects = (value: unknown) =>
-  Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 
 function parseJson(text: string): unknown {
   try {

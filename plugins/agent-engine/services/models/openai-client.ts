@@ -32,13 +32,14 @@ export interface OpenAIClientOptions extends ConnectionOptions {
  * for await (const chunk of client.stream(request, { signal, requestId })) send(chunk);
  */
 export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient {
-  const { apiUrl, clock, includeUsage = true, eventChars = 1 << 20 } = options;
+  const { apiUrl, clock, ids, includeUsage = true, eventChars = 1 << 20 } = options;
   const apiKey = options.apiKey?.trim();
   const rules = connectionRules({ ...options, apiKey });
   const { timeouts, redact } = rules;
   const { origin, path } = providerEndpoint(apiUrl);
   const headersFor = createHeaders(apiKey);
   const connection = createProviderConnection(origin, rules);
+  const newId = () => `call_${ids.opaque()}`;
 
   let areThoughtsWanted = false;
 
@@ -69,7 +70,7 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const whole = { ...request, stream: false, stream_options: undefined };
     const call = { headers: headersFor(context), lifetime, firstByteMs: undefined };
     const response = await send(whole, call);
-    return parseCompletion(await response.readAll(rules.answerBytes), redact);
+    return parseCompletion(await response.readAll(rules.answerBytes), redact, newId);
   }
 
   async function* stream(request: ChatRequest, context: ModelCallContext): AsyncGenerator<ChatChunk, void> {
@@ -79,7 +80,7 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const streamed = { ...request, stream: true, stream_options } as ChatRequest;
     const call = { headers: headersFor(context), lifetime, firstByteMs: timeouts.firstByteMs };
     const response = await send(streamed, call);
-    const decoder = createChunkDecoder(eventChars, redact);
+    const decoder = createChunkDecoder(eventChars, redact, newId);
     let isWhole = false;
     try {
       while (!decoder.isOver) {

@@ -4,6 +4,7 @@ import type { ChatChunk, Usage } from '../../../../../plugins/agent-engine/contr
 import {
   countedUsage,
   createChunkDecoder,
+  parseCompletion,
 } from '../../../../../plugins/agent-engine/services/models/openai-answer.ts';
 import { sse } from '../../../../support/fake-provider.ts';
 
@@ -13,7 +14,12 @@ interface Decoded {
 }
 
 function decode(pieces: readonly Buffer[]): Decoded {
-  const decoder = createChunkDecoder(1 << 20, (text) => text);
+  let made = 0;
+  const decoder = createChunkDecoder(
+    1 << 20,
+    (text) => text,
+    () => `made-${++made}`,
+  );
   const chunks = pieces.flatMap((piece) => decoder.feed(piece));
   try {
     decoder.end();
@@ -105,6 +111,21 @@ for (const delta of [
     t.regex(failure ?? '', /not a chat completion chunk/);
   });
 }
+
+test('a plain answer whose content is neither text nor parts is malformed, and one that was not asked for is left out', (t) => {
+  const parse = (...choices: object[]) =>
+    parseCompletion(
+      JSON.stringify({ choices }),
+      (text) => text,
+      () => 'made',
+    );
+  const choice = (index: number, content: unknown) => ({
+    ...{ index, finish_reason: 'stop' },
+    message: { role: 'assistant', content },
+  });
+  t.throws(() => parse(choice(0, 5)), { message: /in no known form/ });
+  t.deepEqual(parse(choice(1, 'b'), choice(0, 'a')).choices as unknown, [choice(0, 'a')]);
+});
 
 test('a choice that is no object is a malformed answer', (t) => {
   t.regex(whole({ choices: [null] }, FINISH).failure ?? '', /not a chat completion chunk/);

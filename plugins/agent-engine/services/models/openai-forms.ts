@@ -1,0 +1,171 @@
+import type { ChatChunk, ChatDelta, ChatMessage, ToolCall, ToolCallDelta } from '../../contract.ts';
+
+/*
+ * Servers that say they speak OpenAI's format write parts of it in forms of their own: content in parts, arguments that are no text, calls without
+ * ids, pieces of calls that repeat the id and the name or set them to null. Here they get the form that all readers of the port rely on.
+ */
+
+type Forms = Readonly<Record<string, unknown>>;
+
+/** Calls of tools in one answer; more are a fault of the server. */
+const MOST_CALLS = 1024;
+
+/** A call of which pieces still come. */
+interface OpenCall {
+  readonly index: number;
+  /** The server's own; empty for none. */
+  readonly id: string;
+  name: string;
+  /** To see where the next call begins, where ids do not say it. */
+  arguments: string;
+}
+
+/**
+ * Brings the choices of one stream into OpenAI's form; undefined where one is malformed. A choice beyond the first was not asked for, and is left out. Choices
+ * in the right form stay the same object.
+ *
+ * @param newId makes an id for a call that has none, or that has the id of another call
+ */
+export function createSoundChoices(newId: () => string) {
+  const calls: OpenCall[] = [];
+  const byIndex = new Map<unknown, OpenCall>();
+  const ids = new Set<string>();
+
+  /** The call that a piece goes on with; undefined for the first piece of a call. */
+  function knownCall(index: unknown, id: string, name: string, more: string): OpenCall | undefined {
+    const known = byIndex.get(index);
+    if (known === undefined || name === '') return known;
+    // Servers that give each call the same index, or none, tell them apart by their ids, or not at all.
+    const isOther =
+      id === '' || known.id === '' ? /^\s*\{/.test(more) && isJsonObject(known.arguments) : id !== known.id;
+    return isOther ? undefined : known;
+  }
+
+  function begin(index: unknown, id: string): OpenCall {
+    const call = { index: calls.length, id, name: '', arguments: '' };
+    calls.push(call);
+    byIndex.set(index, call);
+    return call;
+  }
+
+  function soundPiece(piece: Forms): ToolCallDelta {
+    const { index, id: given, function: called, ...rest } = piece;
+    const { name: named, arguments: written, ...others } = asObject(called);
+    const [id, name, more] = [textOf(given), textOf(named), argumentsOf(written)];
+    const known = knownCall(index, id, name, more ?? '');
+    const call = known ?? begin(index, id);
+    call.arguments += more ?? '';
+    const isNamed = name !== '' && name !== call.name;
+    if (isNamed) call.name += name;
+    return {
+      index: call.index,
+      ...(known === undefined && { id: uniqueId(id, ids, newId) }),
+      ...rest,
+      ...(isObject(called) && {
+        function: { ...(isNamed && { name }), ...(more !== undefined && { arguments: more }), ...others },
+      }),
+    };
+  }
+
+  function soundDelta(delta: Forms): ChatDelta | undefined {
+    const { tool_calls: given } = delta;
+    if (given === undefined || given === null) return soundText(delta);
+    if (!isListOfObjects(given)) return undefined;
+    const tool_calls = given.map(soundPiece);
+    return calls.length > MOST_CALLS ? undefined : soundText({ ...delta, tool_calls });
+  }
+
+  function soundChoice(choice: unknown): ChatChunk['choices'][number] | undefined {
+    if (!isObject(choice)) return undefined;
+    const given = choice as unknown as ChatChunk['choices'][number];
+    // Some servers leave out the delta of a choice that only reports its end, or a filter.
+    const delta: unknown = given.delta ?? {};
+    const sound = isObject(delta) ? soundDelta(delta) : undefined;
+    return sound === given.delta ? given : sound && { ...given, delta: sound };
+  }
+
+  return (choices: readonly unknown[]): ChatChunk['choices'] | undefined => {
+    const sound: ChatChunk['choices'][number][] = [];
+    for (const choice of choices) {
+      const one = soundChoice(choice);
+      if (one === undefined) return undefined;
+      if (!(one.index > 0)) sound.push(one);
+    }
+    const isSame = sound.length === choices.length && sound.every((one, place) => one === choices[place]);
+    return isSame ? (choices as ChatChunk['choices']) : sound;
+  };
+}
+
+/** The same for the message of a plain answer. A call in a server's own form, which has no function, stays as it is. */
+export function soundMessage(message: object, newId: () => string): ChatMessage | undefined {
+  const sound = soundText(message as Forms) as ChatMessage | undefined;
+  const calls: unknown = sound?.tool_calls ?? undefined;
+  if (sound === undefined || calls === undefined) return sound;
+  if (!isListOfObjects(calls)) return undefined;
+  const ids = new Set<string>();
+  const tool_calls = calls.map((call) => {
+    const { id, function: called } = call;
+    const own = { ...call, id: uniqueId(textOf(id), ids, newId) };
+    if (!isObject(called)) return own;
+    const written = argumentsOf(called.arguments) ?? '';
+    return { ...own, function: { ...called, name: textOf(called.name), arguments: written } };
+  });
+  return { ...sound, tool_calls: tool_calls as unknown as readonly ToolCall[] };
+}
+
+/**
+ * Members that are text or nothing, in a delta as in a message: parts of content are joined, and those that are thoughts become `reasoning_content`. Undefined
+ * where the content is something else.
+ */
+function soundText<T extends Forms>(said: T): T | undefined {
+  const { content, refusal } = said;
+  const sound = isTextOrNone(refusal) ? said : { ...said, refusal: null };
+  if (isTextOrNone(content)) return sound;
+  if (!isListOfObjects(content)) return undefined;
+  const thought = content.map(({ thinking }) => textIn(thinking)).join('');
+  return {
+    ...sound,
+    content: content.map(({ text }) => textOf(text)).join(''),
+    ...(thought !== '' && sound.reasoning_content === undefined && { reasoning_content: thought }),
+  };
+}
+
+/** A text, or the texts of parts. */
+function textIn(value: unknown): string {
+  return isListOfObjects(value) ? value.map(({ text }) => textOf(text)).join('') : textOf(value);
+}
+
+/** The id, unless another call of the answer has it: by their ids calls find their results. */
+function uniqueId(id: string, used: Set<string>, newId: () => string): string {
+  const unique = id === '' || used.has(id) ? newId() : id;
+  used.add(unique);
+  return unique;
+}
+
+/** Arguments as JSON text; undefined for none. */
+function argumentsOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const isTextOrNone = (value: unknown): boolean =>
+  value === undefined || value === null || typeof value === 'string';
+
+const asObject = (value: unknown): Forms => (isObject(value) ? value : {});
+
+function isObject(value: unknown): value is Forms {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const isListOfObjects = (value: unknown): value is readonly Forms[] =>
+  Array.isArray(value) && value.every(isObject);
