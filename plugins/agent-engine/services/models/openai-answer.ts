@@ -84,6 +84,10 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact, newId:
     get isOver(): boolean {
       return isDone || failure !== undefined;
     },
+    /** True once the answer is whole: what breaks off now is only its end. */
+    get isWhole(): boolean {
+      return hasFinishReason && failure === undefined;
+    },
     /** The chunks that these bytes complete. */
     feed(bytes: Buffer): readonly ChatChunk[] {
       chunks = [];

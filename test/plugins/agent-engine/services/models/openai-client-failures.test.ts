@@ -92,6 +92,32 @@ test('a stream with a finish_reason is whole even when [DONE] is missing', async
   t.is(textOf(await collect(client.stream(ask(), context()))), 'a');
 });
 
+for (const [how, options] of [
+  ['breaks', { cutAfter: 3 }],
+  ['falls silent', { hangAfter: 3 }],
+] as const) {
+  test(`a stream that ${how} after its finish_reason is whole`, async (t) => {
+    await using provider = await startFakeProvider(stream(['a'], options));
+    await using client = clientFor(provider.url, { timeouts: { idleMs: 80 } });
+    t.is(textOf(await collect(client.stream(ask(), context()))), 'a');
+    await until(() => provider.requests[0]?.isAborted === true, 5_000);
+  });
+}
+
+test('a caller that leaves after the finish_reason has left all the same', async (t) => {
+  await using provider = await startFakeProvider(stream(['a'], { hangAfter: 3 }));
+  await using client = clientFor(provider.url);
+  const end = new AbortController();
+  const answer = client.stream(ask(), context(end.signal));
+  const error = await failureOf(
+    t,
+    (async () => {
+      for await (const { choices } of answer) if (choices[0]?.finish_reason) end.abort();
+    })(),
+  );
+  t.is(error.code, 'model.aborted');
+});
+
 test('what comes after [DONE] is ignored', async (t) => {
   await using provider = await startFakeProvider(rawStream(CHUNK + FINISH, 'data: [DONE]\n\n', CHUNK));
   await using client = clientFor(provider.url);
