@@ -53,6 +53,11 @@ apiVersion: svc/v1
 kind: Model
 metadata: { name: half }
 spec: { provider: plugin/acme/llm, model: halves, base_url: 'https://halves.test' }
+---
+apiVersion: svc/v1
+kind: Model
+metadata: { name: miscounting }
+spec: { provider: plugin/acme/llm, model: miscounts, base_url: 'https://miscounts.test' }
 `;
 
 const head = { id: 'x', created: 1, model: 'big' };
@@ -62,6 +67,7 @@ const chunk = (delta: ChatDelta, finish_reason: string | null = null): ChatChunk
   choices: [{ index: 0, delta, finish_reason }],
 });
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const usageOf = (name: string) => (name === 'miscounts' ? { ...usage, prompt_tokens: -3 } : usage);
 
 /** A client that behaves as its model is called. */
 function clientOf(name: string, ended: unknown[]): ModelClient {
@@ -73,7 +79,7 @@ function clientOf(name: string, ended: unknown[]): ModelClient {
       if (name === 'halves') return { ...head, object: 'chat.completion', choices: [], usage };
       const message = { role: 'assistant', content: 'Own words.' };
       return {
-        ...{ ...head, object: 'chat.completion', usage },
+        ...{ ...head, object: 'chat.completion', usage: usageOf(name) },
         choices: [{ index: 0, message, finish_reason: 'stop' }],
       };
     },
@@ -89,7 +95,7 @@ function clientOf(name: string, ended: unknown[]): ModelClient {
       yield chunk({ role: 'assistant', content: 'Own ' });
       yield chunk({ content: 'words.' });
       if (name === 'halves') return;
-      yield { ...chunk({}, 'stop'), usage };
+      yield { ...chunk({}, 'stop'), usage: usageOf(name) };
     },
   };
 }
@@ -114,7 +120,7 @@ async function start(t: ExecutionContext) {
   });
   t.teardown(gateway.stop);
   await writeFile(path.join(gateway.folder, 'agents.d', 'models.yaml'), MODELS);
-  await until(async () => (await gateway.request('/v1/models')).body.data.length >= 8);
+  await until(async () => (await gateway.request('/v1/models')).body.data.length >= 9);
   const chat = (model: string, stream = false) =>
     gateway.request('/v1/chat/completions', {
       method: 'POST',
@@ -162,6 +168,16 @@ test('what a provider of a plugin does wrong is a failure of the model, within i
   const limited = await chat('limited');
   t.deepEqual([limited.status, limited.body.error.code], [429, 'model.rate-limited']);
   t.is((await chat('safe')).status, 200);
+});
+
+test('counts of a provider of a plugin that are none do not spoil its answers', async (t) => {
+  const { chat } = await start(t);
+  const { status, body } = await chat('miscounting');
+  t.is(status, 200);
+  t.like(body.usage, { estimated: true });
+  const streamed = await chat('miscounting', true);
+  t.is(textOfStream(streamed.body), 'Own words.');
+  t.notRegex(streamed.body, /event: error/);
 });
 
 test('while no plugin offers the provider its models are 503, and they work again with the plugin', async (t) => {

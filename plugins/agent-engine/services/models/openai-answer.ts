@@ -23,7 +23,7 @@ export function parseCompletion(text: string, redact: Redact, newId: () => strin
   const choices = given.filter((choice) => !(choice?.index > 0)).map((choice) => soundChoice(choice, newId));
   if (choices.length === 0) throw malformed('it has no choices');
   const completion = value as ChatCompletion;
-  return { ...completion, choices, usage: countedUsage(completion.usage) };
+  return withCountedUsage({ ...completion, choices });
 }
 
 function soundChoice(
@@ -119,8 +119,7 @@ function parseChunk(
   const sound = Array.isArray(choices) ? soundChoices(choices) : undefined;
   if (sound === undefined) return malformed('an event of the stream is not a chat completion chunk');
   const chunk = value as ChatChunk;
-  const usage = countedUsage(chunk.usage);
-  return sound === choices && usage === chunk.usage ? chunk : { ...chunk, choices: sound, usage };
+  return withCountedUsage(sound === choices ? chunk : { ...chunk, choices: sound });
 }
 
 function parseJson(text: string): unknown {
@@ -139,6 +138,12 @@ export function countedUsage(usage: Usage | null | undefined): Usage | null | un
   if (usage === null || usage === undefined) return usage;
   const isCounted = isCount(usage.prompt_tokens) && isCount(usage.completion_tokens);
   return isCounted ? usage : undefined;
+}
+
+/** An answer, or a chunk of one, whose usage is one that `countedUsage` takes. */
+export function withCountedUsage<T extends { readonly usage?: Usage | null }>(answer: T): T {
+  const usage = countedUsage(answer.usage);
+  return usage === answer.usage ? answer : { ...answer, usage };
 }
 
 /** No call comes near the bound, which is also that of a usage record's column. */

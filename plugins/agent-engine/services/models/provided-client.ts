@@ -8,6 +8,7 @@ import {
 } from '../../contract.ts';
 import type { ModelSpec } from '../../kinds/model.ts';
 import { startLifetime } from './deadlines.ts';
+import { withCountedUsage } from './openai-answer.ts';
 import { providedFailure } from './provided-failure.ts';
 
 /** What the client of a plugin's provider is made of. */
@@ -85,7 +86,7 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
           if (done) break;
           if (!Array.isArray(chunk?.choices)) throw new Error('a chunk has no list of choices');
           hasFinished ||= chunk.choices.some(({ finish_reason: reason }) => !!reason);
-          yield chunk;
+          yield withCountedUsage(chunk);
         }
         open = undefined;
         if (!hasFinished) throw ModelErrors.upstream('The answer of the model broke off.');
@@ -102,11 +103,11 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
   };
 }
 
-/** Throws for an answer that is not whole. */
+/** The answer, with the usage that it may report. Throws for one that is not whole. */
 function whole(completion: ChatCompletion): ChatCompletion {
   const choice: unknown = completion?.choices?.[0];
   const isWhole =
     typeof choice === 'object' && choice !== null && 'message' in choice && 'finish_reason' in choice;
   if (!isWhole) throw new Error('the answer has no choice with a message and a finish_reason');
-  return completion;
+  return withCountedUsage(completion);
 }

@@ -6,6 +6,7 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider';
 import type { ChatCompletion, ChatMessage, FinishReason, ToolCall, Usage } from '../../../contract.ts';
+import { countedUsage } from '../openai-answer.ts';
 import { malformed } from '../provider-errors.ts';
 
 /** What every answer says of itself. */
@@ -83,14 +84,14 @@ export function toFinishReason({ unified, raw }: LanguageModelV4FinishReason): F
   }
 }
 
-/** A provider's counts in OpenAI's form; undefined where it did not count. */
+/** A provider's counts in OpenAI's form; undefined where it did not count, or not validly. */
 export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | undefined {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined;
   const prompt_tokens = inputTokens.total ?? 0;
   const completion_tokens = outputTokens.total ?? 0;
   const { cacheRead, cacheWrite } = inputTokens;
   const { reasoning } = outputTokens;
-  return {
+  const usage = {
     prompt_tokens,
     completion_tokens,
     total_tokens: prompt_tokens + completion_tokens,
@@ -102,6 +103,7 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
     }),
     ...(reasoning && { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
+  return countedUsage(usage) ?? undefined;
 }
 
 /*

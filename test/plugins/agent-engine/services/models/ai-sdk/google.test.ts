@@ -65,6 +65,16 @@ test('text and thoughts come whole and streamed, with the same counts', async (t
   t.deepEqual(chunks.at(-1)?.usage, usage);
 });
 
+test('counts that are none do not spoil an answer', async (t) => {
+  const usageMetadata = { promptTokenCount: -3, candidatesTokenCount: 1.5, totalTokenCount: 1 };
+  await using provider = await startFakeProvider(google({ parts: [{ text: 'Hi' }], usageMetadata }));
+  await using client = await clientOf('google', provider.url);
+  t.is((await client.complete(ask(), context())).usage, undefined);
+  const chunks = await collect(client.stream(ask(), context()));
+  t.is(textOf(chunks), 'Hi');
+  t.true(chunks.every(({ usage }) => usage === undefined));
+});
+
 test('the signature of a call travels with the call, and goes back to Google', async (t) => {
   const functionCall = { name: 'clock', args: { zone: 'UTC' } };
   await using provider = await startFakeProvider(
