@@ -107,13 +107,20 @@ function renamedValues<T>(value: T, rename: (text: string) => string): T {
   return Object.fromEntries(members) as T;
 }
 
-/** A detail without any user: whom `X-Svc-User-Id` and the parameter `user_id` named. */
+/** Parameters of queries that name users, or parts of their names: whose records are asked for, and the text of a search. */
+const NAMING = ['user_id', 'q'];
+
+/** A detail without any user: whom `X-Svc-User-Id` and parameters of the query named. */
 function withoutUsers(detail: AuditLogRow['detail'], pseudonym: string): AuditLogRow['detail'] {
   const { svc_user_id: named, query } = detail;
-  const hasUser = typeof query === 'object' && query !== null && 'user_id' in query;
+  const parameters = Object.entries(query ?? {});
   return {
     ...detail,
     ...(named !== undefined && { svc_user_id: pseudonym }),
-    ...(hasUser && { query: { ...query, user_id: pseudonym } }),
+    ...(parameters.length > 0 && {
+      query: Object.fromEntries(
+        parameters.map(([name, value]) => [name, NAMING.includes(name) ? pseudonym : value]),
+      ),
+    }),
   };
 }

@@ -117,6 +117,8 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         responses: { 200: SearchResults },
       },
       handle: async (call) => {
+        // What is searched for is as personal as what is found, and audit records stay when the user is erased.
+        call.audit({ hidden: ['q'] });
         const { user_id, q, limit, threshold } = call.query;
         requireUser(call, user_id);
         const wanted = { limit: Math.min(limit, MAX_RESULTS), threshold };

@@ -42,6 +42,9 @@ test('of a whole tenant all users are replaced, and what is no user stays', (t) 
     action: 'GET /v1/me',
     detail: { svc_user_id: 'erased-1', query: { user_id: 'erased-1', limit: '5' }, changes: { name: 'x' } },
   });
+  t.like(renamedRecord(record({ detail: { query: { q: 'ad', limit: '5' } } }), ALL), {
+    detail: { query: { q: 'erased-1', limit: '5' } },
+  });
   t.is(renamedRecord(record({ userId: '' }), ALL), undefined, 'nobody has no name');
 });
 

@@ -118,6 +118,16 @@ test('what an administrator has begun in a session of the user goes with the ses
   t.deepEqual(await exported(gateway, tenant.token, 'bob').then(withoutTime), withoutTime(before));
 });
 
+test('an audit record does not hold what was searched for in the memories of a user', async (t) => {
+  const gateway = await startProtected(t);
+  const { token } = await gateway.makeTenant('one');
+  const found = await callsAs(gateway, token)('GET', '/api/v2/memory/long-term/search?user_id=ada&q=violet');
+  t.is(found.query, 'violet');
+  const { audit_logs: logs } = await exported(gateway, token);
+  const queries = (logs as readonly AuditRecord[]).map(({ detail }) => detail.query).filter(Boolean);
+  t.deepEqual(queries, [{ user_id: 'ada', q: '[REDACTED]' }]);
+});
+
 function withoutTime({ exported_at: _, ...document }: Record<string, unknown>) {
   return document;
 }
