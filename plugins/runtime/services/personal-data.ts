@@ -14,6 +14,7 @@ import { ChatEntity, deleteChatsOf } from '../store/chats.ts';
 import { ConversationEntity, deleteConversationsOf } from '../store/conversations.ts';
 import { FileEntity } from '../store/files.ts';
 import type { Files } from './files/files.ts';
+import { toChat } from './v3-chat/chat-record.ts';
 
 /** Rows that are read at one time where each may be large: values and definitions of agents, messages of chats. */
 const LARGE = 10;
@@ -92,9 +93,9 @@ const NEWEST_LAST = { by: ['createdAt', 'id'] } as const;
 async function* conversationRecords(entities: TenantEntityManager, name: string | undefined) {
   for (const where of ofOwner(name)) {
     for await (const row of eachRow(entities, ConversationEntity, where, NEWEST_LAST)) {
-      const { id, userId: user_id, botId: bot_id, title, metaData, createdAt: created_at } = row;
+      const { id, userId: user_id, botId: bot_id, title, metaData } = row;
       const texts = { title: JSON.parse(title), meta_data: JSON.parse(metaData) };
-      yield { id, user_id, bot_id, ...texts, created_at };
+      yield { id, user_id, bot_id, ...texts, created_at: row.createdAt, updated_at: row.updatedAt };
     }
   }
 }
@@ -113,7 +114,11 @@ async function* chatRecords(entities: TenantEntityManager, name: string | undefi
     for await (const row of eachRow(entities, ChatEntity, where, { by: ['id'], page: LARGE })) {
       const { id, userId: user_id, conversationId: conversation_id, botId: bot_id, status } = row;
       const texts = { meta_data: JSON.parse(row.metaData), messages: JSON.parse(row.messages) };
-      yield { id, user_id, conversation_id, bot_id, status, ...texts, created_at: row.createdAt };
+      const { usage, last_error } = toChat(row);
+      yield {
+        ...{ id, user_id, conversation_id, bot_id, status, ...texts, usage, last_error },
+        ...{ created_at: row.createdAt, completed_at: row.completedAt },
+      };
     }
   }
 }

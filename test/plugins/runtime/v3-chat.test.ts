@@ -396,7 +396,8 @@ test('chats are exported, erased, and go with their conversation', async (t) => 
   const { chat } = await chatOf();
   const exported = (await gateway.exported(tenantId)).filter(({ section }) => section === 'chats');
   t.is(exported.length, 1);
-  t.like(exported[0]?.record, { id: chat.id, status: 'completed' });
+  t.like(exported[0]?.record, { id: chat.id, status: 'completed', usage: chat.usage });
+  t.truthy(exported[0]?.record.completed_at);
   const { status } = await gateway.request(`/api/v2/conversations/${chat.conversation_id}`, {
     method: 'DELETE',
   });
