@@ -77,8 +77,8 @@ function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[])
 
 async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
   const references = Object.values({ ...spec.headers, ...spec.env });
-  // Secrets in a plugin's store are resolved for each connection: the plugin may start later, and the value may change.
-  const endpoint = references.some(isStoreReference) ? undefined : await resolve(spec, parts.resolveSecret);
+  // Secrets are resolved for each connection, since they may change. What cannot be read is reported here, unless it is in a plugin's store: the plugin may start later.
+  if (!references.some(isStoreReference)) await resolve(spec, parts.resolveSecret);
   const end = new AbortController();
   // Loaded when the first tool is asked for: most deployments have no MCP server.
   const library = () => import('./connect-mcp.ts');
@@ -87,8 +87,8 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     server: name,
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
-      const reached = endpoint ?? (await resolve(spec, parts.resolveSecret));
-      return (await library()).connectMcp(reached, parts.version, end.signal);
+      const endpoint = await resolve(spec, parts.resolveSecret);
+      return (await library()).connectMcp(endpoint, parts.version, end.signal);
     },
     failureOf,
     clock: parts.clock,

@@ -20,13 +20,12 @@ import { toolContext } from '../tool-context.ts';
 const PROGRAM = path.resolve('test/support/mcp-program.ts');
 const STDIO: McpServerSpec = { transport: 'stdio', command: process.execPath, args: [PROGRAM] };
 
-const kind = mcpServerKind({
-  stdioAllow: [process.execPath],
-  resolveSecret: async (reference) => `secret of ${reference}`,
-  clock: systemClock,
-  version: '1.0.0',
-  log: pino({ enabled: false }),
-});
+const kindWith = (resolveSecret: (reference: string) => Promise<string>) =>
+  mcpServerKind({
+    ...{ stdioAllow: [process.execPath], resolveSecret, clock: systemClock },
+    ...{ version: '1.0.0', log: pino({ enabled: false }) },
+  });
+const kind = kindWith(async (reference) => `secret of ${reference}`);
 
 function resource(spec: McpServerSpec): Resource<McpServerSpec> {
   return { apiVersion: 'svc/v1', kind: 'McpServer', metadata: { name: 'tools' }, spec };
@@ -158,6 +157,20 @@ async function startPlainServer(t: ExecutionContext, tool: object, called: objec
   t.teardown(() => server.close());
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, seen };
 }
+
+test('a header is read again at each new connection', async (t) => {
+  await using server = await startMcpHttpServer();
+  let token = 'old';
+  const headers = { authorization: 'file:token' };
+  const value = await kindWith(async () => token).build(
+    resource({ transport: 'http', url: server.url, headers }),
+    {} as never,
+  );
+  t.teardown(() => value[Symbol.asyncDispose]());
+  token = 'new';
+  t.true((await value.tools('tenant', AbortSignal.timeout(20_000))).length > 0);
+  t.true(server.requests.length > 0 && server.requests.every(({ authorization }) => authorization === 'new'));
+});
 
 test('an answer over HTTP that is too long for a message is not read to its end', async (t) => {
   const long = { content: [{ type: 'text', text: 'x'.repeat(32 * 1024 * 1024) }] };
