@@ -118,6 +118,8 @@ export function failureOf(error: unknown): McpFailure {
   if (error instanceof SdkHttpError) {
     // A server answers 404 if it does not know the session (any more); servers that follow the examples of the project's library answer 400.
     if (error.status === 400 || error.status === 404) return 'refused';
+    // A new connection has the credential as it is now.
+    if (error.status === 401) return 'refused';
     return error.status >= 500 ? 'broken' : 'harmless';
   }
   if (error instanceof SdkError) return LOST.has(error.code) ? 'broken' : 'harmless';

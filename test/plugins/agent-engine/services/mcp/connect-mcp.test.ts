@@ -10,6 +10,7 @@ for (const { title, error, failure } of [
   { title: 'an error of JSON-RPC is the answer', error: new ProtocolError(-32_602, 'x'), failure: 'answer' },
   { title: 'a session that is unknown has done nothing', error: http(404), failure: 'refused' },
   { title: 'nor has one that is called a bad request', error: http(400), failure: 'refused' },
+  { title: 'a credential that is no longer valid has done nothing', error: http(401), failure: 'refused' },
   { title: 'nobody listens, so nothing was done', error: fetchFailed('ECONNREFUSED'), failure: 'refused' },
   { title: 'a connection that was reset is broken', error: fetchFailed('ECONNRESET'), failure: 'broken' },
   { title: 'a server that fails may have done it', error: http(502), failure: 'broken' },

@@ -32,8 +32,8 @@ function resource(spec: McpServerSpec): Resource<McpServerSpec> {
 }
 
 /** The tools of a server, as the catalog sees them. */
-async function open(t: ExecutionContext, spec: McpServerSpec) {
-  const value = await kind.build(resource(spec), {} as never);
+async function open(t: ExecutionContext, spec: McpServerSpec, made = kind) {
+  const value = await made.build(resource(spec), {} as never);
   t.teardown(() => value[Symbol.asyncDispose]());
   const live = { name: 'tools', value, resource: resource(spec), file: 'x.yaml', generation: 1 };
   const view: ResourceView<McpServer> = {
@@ -129,10 +129,19 @@ test('tools over HTTP are called with the headers of the resource', async (t) =>
 });
 
 /** A server that is not written with the library, which would refuse some of this; the URL. `isCut`: an answer was not read to its end. */
-async function startPlainServer(t: ExecutionContext, tool: object, called: object) {
+async function startPlainServer(
+  t: ExecutionContext,
+  tool: object,
+  called: object,
+  isValid = (_?: string) => true,
+) {
   const seen = { isCut: false };
   const server = http.createServer(async (request, response) => {
     const { id, method, params } = JSON.parse((await text(request)) || '{}');
+    if (!isValid(request.headers.authorization)) {
+      response.writeHead(401).end();
+      return;
+    }
     response.on('close', () => {
       seen.isCut ||= !response.writableFinished;
     });
@@ -170,6 +179,21 @@ test('a header is read again at each new connection', async (t) => {
   token = 'new';
   t.true((await value.tools('tenant', AbortSignal.timeout(20_000))).length > 0);
   t.true(server.requests.length > 0 && server.requests.every(({ authorization }) => authorization === 'new'));
+});
+
+test('a credential that was exchanged counts with the next call', async (t) => {
+  let token = 'old';
+  const called = { content: [{ type: 'text', text: 'done' }] };
+  const { url } = await startPlainServer(t, {}, called, (given) => given === token);
+  const spec: McpServerSpec = { transport: 'http', url, headers: { authorization: 'file:token' } };
+  const { tool } = await open(
+    t,
+    spec,
+    kindWith(async () => token),
+  );
+  t.like(await tool('plain').invoke({}, toolContext()), { content: 'done' });
+  token = 'new';
+  t.like(await tool('plain').invoke({}, toolContext()), { content: 'done' });
 });
 
 test('an answer over HTTP that is too long for a message is not read to its end', async (t) => {
