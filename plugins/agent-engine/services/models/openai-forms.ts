@@ -96,9 +96,9 @@ export function createSoundChoices(newId: () => string) {
   };
 }
 
-/** The same for the message of a plain answer. A call in a server's own form, which has no function, stays as it is. */
+/** The same for the message of a plain answer, whose role is always the assistant's. A call in a server's own form, which has no function, stays as it is. */
 export function soundMessage(message: object, newId: () => string): ChatMessage | undefined {
-  const sound = soundText(message as Forms) as ChatMessage | undefined;
+  const sound = soundText({ ...message, role: 'assistant' } as Forms) as ChatMessage | undefined;
   const calls: unknown = sound?.tool_calls ?? undefined;
   if (sound === undefined || calls === undefined) return sound;
   if (!isListOfObjects(calls)) return undefined;

@@ -57,7 +57,11 @@ export function createChunkWriter(head: AnswerHead, includeUsage: boolean) {
   };
 }
 
+/** Some providers write null where they leave the role out. */
 function withRole(choices: ChatChunk['choices']): ChatChunk['choices'] {
-  if (choices.every((choice) => choice.delta?.role !== undefined)) return choices;
-  return choices.map((choice) => ({ ...choice, delta: { role: 'assistant', ...choice.delta } }));
+  if (choices.every((choice) => typeof choice.delta?.role === 'string')) return choices;
+  return choices.map((choice) => {
+    const { role, ...delta } = choice.delta ?? {};
+    return { ...choice, delta: { role: role ?? 'assistant', ...delta } };
+  });
 }

@@ -133,7 +133,7 @@ const PARTS = [
 test('content in parts is text, and its thoughts are reasoning', (t) => {
   const expected = { content: 'Yes, no', reasoning_content: 'Hm.' };
   t.deepEqual(sound({ content: PARTS }), [expected]);
-  t.deepEqual(soundMessage({ content: PARTS }, ids()) as unknown, expected);
+  t.deepEqual(soundMessage({ content: PARTS }, ids()) as unknown, { role: 'assistant', ...expected });
 });
 
 for (const message of [{ content: 5 }, { content: {} }, { tool_calls: 'a' }, { tool_calls: [null] }]) {
@@ -142,6 +142,11 @@ for (const message of [{ content: 5 }, { content: {} }, { tool_calls: 'a' }, { t
     t.deepEqual(sound(message), [undefined]);
   });
 }
+
+test('a message is the assistant’s, whatever its server calls it', (t) => {
+  for (const role of [undefined, null, 'model'])
+    t.like(soundMessage({ role, content: 'a' }, ids()), { role: 'assistant', content: 'a' });
+});
 
 test('a refusal that is no text is none', (t) => {
   t.deepEqual(sound({ content: 'a', refusal: { b: 1 } }), [{ content: 'a', refusal: null }]);

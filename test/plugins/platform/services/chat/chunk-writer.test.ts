@@ -31,6 +31,12 @@ test('the first delta gets the role that a provider leaves out, and no other del
   t.deepEqual(second, { content: 'b' });
 });
 
+test('a role of null is as none', (t) => {
+  const writer = createChunkWriter(HEAD, false);
+  const choices = [{ index: 0, delta: { role: null as never, content: 'a' } }];
+  t.deepEqual(JSON.parse(writer.choices(choices)).choices[0].delta, { role: 'assistant', content: 'a' });
+});
+
 test('usage is told in a chunk of its own, where it was asked for, and the others say null', (t) => {
   const asked = createChunkWriter(HEAD, true);
   t.is(JSON.parse(asked.choices(say('a'))).usage, null);
