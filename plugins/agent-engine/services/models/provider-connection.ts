@@ -132,8 +132,12 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     const body = await response.peek(rules.errorBytes, ERROR_BODY_MS);
     signal.throwIfAborted();
     const retryAfterMs = parseRetryAfter(head.headers['retry-after'], clock.now());
-    const isRetryable = RETRYABLE_STATUSES.has(head.status) && head.headers['x-should-retry'] !== 'false';
-    return { error: statusFailure(head, body, retryAfterMs, redact), isRetryable, retryAfterMs };
+    const error = statusFailure(head, body, retryAfterMs, redact);
+    const isRetryable =
+      RETRYABLE_STATUSES.has(head.status) &&
+      head.headers['x-should-retry'] !== 'false' &&
+      error.code !== ModelErrors.insufficientQuota.definition.code;
+    return { error, isRetryable, retryAfterMs };
   }
 
   /** Sends a call, with retries where they help, until a response begins with success. Throws errors of `ModelErrors`. */

@@ -176,6 +176,13 @@ test('a wait that would pass the total deadline is not begun', async (t) => {
   t.is(error.code, 'model.upstream');
 });
 
+test('a quota that is used up is not asked for again', async (t) => {
+  await using provider = await startFakeProvider(failure(429, {}, { code: 'insufficient_quota' }));
+  await using client = clientFor(provider.url);
+  t.is((await failureOf(t, client.complete(ask(), context()))).code, 'insufficient_quota');
+  t.is(provider.requests.length, 1);
+});
+
 test('x-should-retry: false of a provider is obeyed', async (t) => {
   await using provider = await startFakeProvider(failure(503, { 'x-should-retry': 'false' }));
   await using client = clientFor(provider.url);
