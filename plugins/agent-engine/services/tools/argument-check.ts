@@ -1,4 +1,4 @@
-import { compileSchema, type SchemaCheck, type SchemaError } from 'agent-gateway';
+import { compileSchema, type SchemaCheck, type SchemaError, type SchemaOptions } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { ParameterSchema, Tool } from '../../contract.ts';
 
@@ -36,8 +36,7 @@ export function createArgumentCheck(): ArgumentCheck {
     const key = `${untrusted} ${text}`;
     const { $schema: _, $id: __, ...schema } = parameters;
     // Formats are notes to the model.
-    const options = { all: true, draft: '2020-12', formats: false, untrusted } as const;
-    const check = compiled.get(key) ?? compileSchema(schema, options);
+    const check = compiled.get(key) ?? compileAnyDraft(schema, { all: true, formats: false, untrusted });
     compiled.set(key, check);
     known.set(parameters, check);
     return check;
@@ -57,6 +56,22 @@ export function createArgumentCheck(): ArgumentCheck {
       return errors.length === 0 ? { input } : { problems: errors.slice(0, MAX_REPORTED).map(describe) };
     } catch {
       return { problems: ['The tool cannot be called: its schema is unusable.'] };
+    }
+  };
+}
+
+/** The check of a schema of the newest draft or of draft 7, in which many servers write their tuples (a list as `items`); few say which one it is. */
+function compileAnyDraft(schema: object, options: SchemaOptions): SchemaCheck {
+  let check = compileSchema(schema, { ...options, draft: '2020-12' });
+  let isOlder = false;
+  return (value) => {
+    try {
+      return check(value);
+    } catch (error) {
+      if (isOlder) throw error;
+      isOlder = true;
+      check = compileSchema(schema, options);
+      return check(value);
     }
   };
 }

@@ -38,6 +38,20 @@ test('schemas of any draft are taken', (t) => {
     );
 });
 
+test('tuples of either draft are checked', (t) => {
+  const numbers = [{ type: 'number' }, { type: 'number' }];
+  for (const tuple of [
+    { items: numbers, additionalItems: false },
+    { prefixItems: numbers, items: false },
+  ])
+    for (const ref of ['mcp://s/t', 'plugin/p/t']) {
+      const parameters = { type: 'object', properties: { at: { type: 'array', minItems: 2, ...tuple } } };
+      t.deepEqual(problemsOf(ref, parameters, '{"at":[1,2]}'), []);
+      t.deepEqual(problemsOf(ref, parameters, '{"at":[1,"2"]}'), ['/at/1 must be number']);
+      t.is(problemsOf(ref, parameters, '{"at":[1,2,3]}').length, 1);
+    }
+});
+
 test('a schema that cannot be compiled refuses the call', (t) => {
   for (const parameters of [
     { type: 'nonsense' },
