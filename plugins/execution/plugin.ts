@@ -3,7 +3,14 @@ import { WorkflowDefinitionsRef, WorkflowEnginesRef } from '../workflow/contract
 import { ExecutionConfig } from './config.ts';
 import { JobGraphsPoint } from './contract.ts';
 import { jobRoutes } from './routes/jobs.ts';
-import { createPersonalData, EraseJobs, eraseOwnJobs, retainedJobs } from './services/data-protection.ts';
+import {
+  createPersonalData,
+  EraseJobs,
+  eraseJobsHere,
+  eraseOwnJobs,
+  JobsErased,
+  retainedJobs,
+} from './services/data-protection.ts';
 import { createGraphs } from './services/graphs.ts';
 import { createJobs } from './services/jobs.ts';
 import { ENGINE, openEngine } from './services/open-engine.ts';
@@ -31,7 +38,8 @@ export default definePlugin({
     const storage = await openEngine(scope, engines);
     const jobs = createJobs({ ...storage, graphs: createGraphs({ definitions, contributed, log }) });
 
-    scope.worker(EraseJobs, eraseOwnJobs(storage));
+    scope.worker(EraseJobs, eraseOwnJobs(storage, services.events));
+    if (!storage.isGateways) scope.on(JobsErased, eraseJobsHere(storage));
     scope.every(
       'purged-tenants',
       PURGE_EVERY_MS,

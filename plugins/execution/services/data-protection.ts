@@ -1,5 +1,7 @@
 import {
+  defineEvent,
   defineJob,
+  type Events,
   type Jobs,
   type PersonalData,
   type PersonalRecord,
@@ -16,6 +18,16 @@ import { eraseJobs, purgeTenant } from './own-database.ts';
 export const EraseJobs = defineJob(
   'execution.erase',
   Type.Object({ user_id: Type.Optional(Type.String()), pseudonym: Type.String() }),
+);
+
+/** The same to the other processes of the deployment: each has a database of jobs of its own, and one of them gets the job. */
+export const JobsErased = defineEvent(
+  'execution.jobs-erased',
+  Type.Object({
+    tenant_id: Type.String(),
+    user_id: Type.Optional(Type.String()),
+    pseudonym: Type.String(),
+  }),
 );
 
 /** How ended jobs are described to administrators, who decide how long they are kept. */
@@ -90,15 +102,35 @@ function beginOf(steps: readonly StepRecord[]): string | undefined {
   return begun.sort()[0];
 }
 
+interface ErasedJobs {
+  readonly user_id?: string | undefined;
+  readonly pseudonym: string;
+}
+
 /** The worker of `EraseJobs`. */
-export function eraseOwnJobs({ prepared }: Pick<JobStorage, 'prepared'>) {
+export function eraseOwnJobs({ prepared }: Pick<JobStorage, 'prepared'>, events: Pick<Events, 'emit'>) {
   return async (
-    { user_id: userId, pseudonym }: { readonly user_id?: string | undefined; readonly pseudonym: string },
+    erased: ErasedJobs,
     { tenantId }: { readonly tenantId: string | undefined },
   ): Promise<void> => {
-    if (prepared.opened !== undefined && tenantId !== undefined)
-      await eraseJobs(prepared.opened, tenantId, { userId, pseudonym });
+    if (tenantId === undefined) return;
+    await eraseIn(prepared, tenantId, erased);
+    events.emit(JobsErased, { tenant_id: tenantId, ...erased });
   };
+}
+
+/** The listener of `JobsErased`. */
+export function eraseJobsHere({ prepared }: Pick<JobStorage, 'prepared'>) {
+  return ({ tenant_id, ...erased }: ErasedJobs & { readonly tenant_id: string }) =>
+    eraseIn(prepared, tenant_id, erased);
+}
+
+async function eraseIn(
+  { opened }: JobStorage['prepared'],
+  tenantId: string,
+  { user_id: userId, pseudonym }: ErasedJobs,
+): Promise<void> {
+  if (opened !== undefined) await eraseJobs(opened, tenantId, { userId, pseudonym });
 }
 
 /** Jobs that have ended, as records that retention deletes when they are old. */

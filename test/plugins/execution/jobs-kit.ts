@@ -32,7 +32,7 @@ export const FORMS = [
   { name: 'mysql, jobs in a file', family: 'mysql', file: true, env: {} },
 ] as const;
 
-type Form = (typeof FORMS)[number];
+type Form = Pick<(typeof FORMS)[number], 'family' | 'file'> & { readonly env: object };
 
 const human = (id: string) => ({ id, type: 'human_task', config: { instructions: `Say for ${id}` } });
 

@@ -90,6 +90,27 @@ for (const form of FORMS) {
   });
 }
 
+test('replicas with jobs of their own erase them with one of them', async (t) => {
+  const ground = await groundOf(t, { family: 'postgres', file: false, env: {} });
+  if (ground === undefined) return;
+  const [one, two] = [await startJobs(t, ground), await startJobs(t, ground)];
+  const { id: tenantId, token } = await one.makeTenant();
+  const listed = async ({ request }: Gateway) => (await request('/jobs', { token })).body.total;
+  for (const { post } of [one, two])
+    for (const user of ['ada', 'bob'])
+      await post(
+        '/jobs',
+        { graph_name: 'test/ask', input: {} },
+        { token, headers: { 'x-svc-user-id': user } },
+      );
+  t.deepEqual([await listed(one), await listed(two)], [2, 2]);
+  const data = contributed<PersonalData>(one, PersonalDataPoint);
+  await one.gateway.services.database
+    .forTenant(tenantId)
+    .transaction((inside) => data.erase(inside, { userId: 'ada', pseudonym: 'erased-x' }));
+  await until(async () => (await listed(one)) === 1 && (await listed(two)) === 1, 20_000);
+});
+
 test('nothing is left of a purged tenant in a database of jobs, also when it was purged while the plugin was away', async (t) => {
   const file = path.join(await temporaryFolder(t), 'jobs.db');
   const env = { SVC_SQLITE_DB: file, SVC_PURGE_INTERVAL: '1s' };
