@@ -64,13 +64,14 @@ export const countUsers = (entities: TenantEntityManager): Promise<number> => en
 export const insertUser = (entities: TenantEntityManager, user: StoredUser): Promise<void> =>
   entities.insert(UserTable, columnsOf(user) as Omit<UserRow, 'tenantId'>);
 
-/** False where the user is gone, or has another key meanwhile. Fails like `insertUser`. */
+/** False where the user is gone, or has other rights or another key meanwhile. Fails like `insertUser`. */
 export async function updateUser(
   entities: TenantEntityManager,
-  { id, keyId }: Pick<StoredUser, 'id' | 'keyId'>,
+  { id, keyId, role, disabled }: StoredUser,
   changes: Partial<StoredUser>,
 ): Promise<boolean> {
-  return (await entities.update(UserTable, { id, keyId }, columnsOf(changes))) > 0;
+  // Disabling leaves the key as it is: by the key alone, a concurrent change of the role would give a disabled user a new one.
+  return (await entities.update(UserTable, { id, keyId, role, disabled }, columnsOf(changes))) > 0;
 }
 
 /** False where the user is gone, or has another key meanwhile. */

@@ -1,4 +1,6 @@
+import type { Identity } from 'agent-gateway';
 import test from 'ava';
+import { createUsers } from '../../../plugins/runtime/services/admin/users.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
@@ -154,6 +156,35 @@ test('simultaneous users of one address are one user with one key', async (t) =>
   const { records } = await gateway.gateway.services.apiKeys.list({ tenantId: id, limit: 100, offset: 0 });
   const usable = records.filter(({ name, revokedAt }) => name.startsWith('user ') && revokedAt === null);
   t.is(usable.length, 1);
+});
+
+test('a user who is disabled or gets another role while the own key is replaced has no key of other rights', async (t) => {
+  const gateway = await startRuntime(t);
+  const { id: tenantId, token } = await gateway.makeTenant();
+  const { apiKeys, clock, database, ids } = gateway.gateway.services;
+  const change = (id: string, body: object) =>
+    gateway.request(`${PATH}/${id}`, { method: 'PUT', body, token });
+  /** Changes a user while another administrator makes the change `meanwhile`, between the new key and the row. */
+  const race = async (id: string, changes: object, meanwhile: object) => {
+    let made = '';
+    const create: typeof apiKeys.create = async (...wanted) => {
+      const key = await apiKeys.create(...wanted);
+      t.is((await change(id, meanwhile)).status, 200);
+      made = key.key;
+      return key;
+    };
+    const { list, revoke } = apiKeys;
+    const users = createUsers({ database, apiKeys: { create, list, revoke }, clock, ids });
+    const admin = { id: 'admin', tenantId, roles: ['admin'], scopes: ['admin'] } as unknown as Identity;
+    await t.throwsAsync(users.update(admin, tenantId, id, changes), { code: 'user.changed' });
+    t.is((await gateway.request('/api/v2/agents', { token: made })).status, 401);
+  };
+
+  const { user } = (await gateway.request(PATH, { method: 'POST', body: ANNA, token })).body;
+  await race(user.id, { role: 'viewer' }, { disabled: true });
+  const { users } = (await gateway.request(PATH, { token })).body;
+  t.like(users[0], { role: 'editor', disabled: true });
+  await race(user.id, { disabled: false }, { role: 'viewer' });
 });
 
 eachGatewayDatabase(
