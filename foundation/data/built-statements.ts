@@ -7,6 +7,7 @@ import {
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import { DatabaseDefect, isUniqueViolation } from './errors.ts';
+import { withRetries } from './retry.ts';
 import { TENANT_PROPERTY } from './tenancy.ts';
 
 /** How an upsert recognises the row and what it changes. */
@@ -39,9 +40,12 @@ export async function upsert<E extends object>(
   await (changed.length === 0 ? conflict.ignore() : conflict.merge(changed as never)).execute();
 }
 
+/** How often a row may be inserted by one competitor and deleted by another before an upsert gives up. */
+const ATTEMPTS = 5;
+
 /**
  * MySQL's `on duplicate key update` looks at every unique key, the primary key included, and could so change a row of another
- * tenant. Two statements instead; when a competitor inserts in between, the row is there and the update finds it.
+ * tenant. Two statements instead; when a competitor inserts in between, the row is there and the update finds it, unless it was deleted since.
  */
 async function updateOrInsert<E extends object>(
   em: SqlEntityManager,
@@ -55,12 +59,18 @@ async function updateOrInsert<E extends object>(
     if (changed.length === 0) return (await em.count(meta.class, where)) > 0;
     return (await em.nativeUpdate(meta.class, where, pick(row, changed) as never)) > 0;
   };
-  if (await update()) return;
-  try {
-    await em.insert(meta.class, row as never);
-  } catch (error) {
-    if (!isUniqueViolation(error) || !(await update())) throw error;
-  }
+  const write = async () => {
+    for (let attempt = 1; !(await update()); attempt += 1) {
+      try {
+        await em.insert(meta.class, row as never);
+        return;
+      } catch (error) {
+        if (!isUniqueViolation(error) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  };
+  // Competitors at one row may deadlock. That ends a transaction, whose caller has to begin it again; alone, the statement has changed nothing.
+  await withRetries(em.isInTransaction() ? 0 : ATTEMPTS, write);
 }
 
 function assertUniqueKey(meta: EntityMetadata, key: readonly string[]): void {

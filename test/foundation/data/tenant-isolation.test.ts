@@ -2,6 +2,7 @@ import { type EntityName, raw } from '@mikro-orm/core';
 import test, { type ExecutionContext } from 'ava';
 import { type Database, DatabaseDefect, openDatabase } from '../../../foundation/data/database.ts';
 import type { DatabaseRule } from '../../../foundation/data/errors.ts';
+import { withRetries } from '../../../foundation/data/retry.ts';
 import type { TenantEntityManager } from '../../../foundation/data/tenant-entity-manager.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
@@ -307,6 +308,17 @@ eachDatabase(test, 'simultaneous upserts of one key make one row', async (t, fre
       .upsert(Note, { id: `u${n}`, slug: 'same', text: `${n}`, views: 0 }, { conflict: ['slug'] });
   await Promise.all(Array.from({ length: 8 }, (_, n) => write(n)));
   t.is(await database.forTenant(TENANT_A).count(Note, { slug: 'same' }), 1);
+});
+
+eachDatabase(test, 'upserts beside deletions of the same row all succeed', async (t, fresh) => {
+  const a = (await open(t, fresh)).forTenant(TENANT_A);
+  const write = (n: number) =>
+    n % 2 === 0
+      ? a.upsert(Note, { id: `u${n}`, slug: 'same', text: `${n}`, views: 0 }, { conflict: ['slug'] })
+      : withRetries(5, () => a.delete(Note, { slug: 'same' }));
+  for (let round = 0; round < 5; round += 1) {
+    await t.notThrowsAsync(Promise.all(Array.from({ length: 20 }, (_, n) => write(n))));
+  }
 });
 
 eachDatabase(test, 'simultaneous increments are all counted', async (t, fresh) => {
