@@ -111,7 +111,6 @@ async function follow() {
   };
   const response = await fetch(STREAM, { headers, cache: 'no-store' });
   if (!response.ok) return response.status;
-  at('#login').hidden = true;
   say('Live');
   for await (const data of eventsOf(response.body)) {
     const state = JSON.parse(data);
@@ -134,6 +133,9 @@ function askForKey() {
         event.preventDefault();
         sessionStorage.setItem(KEY, at('#key').value.trim());
         at('#key').value = '';
+        // Until the answer is there, nobody listens to the form.
+        at('#login').hidden = true;
+        say('Connecting …');
         at('#main').focus();
         resolve();
       },

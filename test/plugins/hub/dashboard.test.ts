@@ -149,6 +149,31 @@ test('a key that is refused, or that no header can carry, is asked for again, al
   t.false(await page.getByLabel('Key of the hub').isVisible());
 });
 
+test('no other key can be sent while one is checked', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  const page = await browser.newPage();
+  await page.goto(`${hub.url}/dashboard`);
+  const field = page.getByLabel('Key of the hub');
+  await field.fill('not-a-key-of-this-hub');
+  await page.keyboard.press('Enter');
+  await page.locator('#refused', { hasText: 'This key does not allow' }).waitFor();
+  const answer = Promise.withResolvers<void>();
+  await page.route('**/dashboard/stream', async (route) => {
+    await answer.promise;
+    await route.continue();
+  });
+  await field.fill(KEY);
+  await page.keyboard.press('Enter');
+  await page.locator('#link', { hasText: 'Connecting' }).waitFor({ timeout: 10_000 });
+  t.false(await field.isVisible());
+  t.false(await page.locator('#refused').isVisible(), 'the refusal was that of another key');
+  answer.resolve();
+  await page.locator('#link', { hasText: /^Live$/ }).waitFor();
+});
+
 test('the page and its files forbid whatever is inline, evaluated or of another origin', async (t) => {
   const hub = await startHub(t);
   for (const path of ['/dashboard', '/dashboard/app.js', '/dashboard/style.css', '/dashboard/icon.svg']) {
