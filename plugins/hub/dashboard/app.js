@@ -5,6 +5,8 @@ const SENDABLE = /^[\x21-\x7e]*$/;
 /** Milliseconds until the next attempt to connect: doubled with each that fails. */
 const FIRST_PAUSE = 1_000;
 const MOST_PAUSE = 15_000;
+/** Milliseconds without a byte after which a connection counts as lost: the gateway writes every 15 s, also where nothing changes. */
+const MOST_SILENCE = 45_000;
 
 const at = (selector) => document.querySelector(selector);
 const time = (text) => [text === null ? 'never' : new Date(text).toLocaleString(), 'whole'];
@@ -87,10 +89,11 @@ function say(text) {
   if (at('#link').textContent !== text) at('#link').textContent = text;
 }
 
-/** The data of the events of a stream. */
-async function* eventsOf(body) {
+/** The data of the events of a stream. Each piece of it, a ping too, is reported to `heard`. */
+async function* eventsOf(body, heard) {
   let text = '';
   for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+    heard();
     text += piece;
     const blocks = text.split('\n\n');
     text = blocks.pop();
@@ -109,14 +112,26 @@ async function follow() {
     accept: 'text/event-stream',
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
   };
-  const response = await fetch(STREAM, { headers, cache: 'no-store' });
-  if (!response.ok) return response.status;
-  say('Live');
-  for await (const data of eventsOf(response.body)) {
-    const state = JSON.parse(data);
-    for (const name of Object.keys(CELLS)) show(name, state[name]);
+  // A machine that has slept, or a router that has forgotten a connection, tells nobody: the stream would only stay silent.
+  const lost = new AbortController();
+  let silence;
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => lost.abort(), MOST_SILENCE);
+  };
+  heard();
+  try {
+    const response = await fetch(STREAM, { headers, cache: 'no-store', signal: lost.signal });
+    if (!response.ok) return response.status;
+    say('Live');
+    for await (const data of eventsOf(response.body, heard)) {
+      const state = JSON.parse(data);
+      for (const name of Object.keys(CELLS)) show(name, state[name]);
+    }
+    return response.status;
+  } finally {
+    clearTimeout(silence);
   }
-  return response.status;
 }
 
 function askForKey() {

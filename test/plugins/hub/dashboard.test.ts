@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { openBrowser } from '../../support/browser.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
 import { gene, KEY, keyed, listen, makeNode, register, signed, startHub } from './hub-kit.ts';
 
@@ -172,6 +173,31 @@ test('no other key can be sent while one is checked', async (t) => {
   t.false(await page.locator('#refused').isVisible(), 'the refusal was that of another key');
   answer.resolve();
   await page.locator('#link', { hasText: /^Live$/ }).waitFor();
+});
+
+test('a connection that has died in silence is replaced', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t);
+  const proxy = await startTcpProxy(t, Number(new URL(hub.url).port));
+  const page = await browser.newPage();
+  await page.clock.install();
+  await page.goto(`http://127.0.0.1:${proxy.port}/dashboard`);
+  const live = page.locator('#link', { hasText: /^Live$/ });
+  await live.waitFor();
+  proxy.abandon();
+  await page.clock.fastForward(44_000);
+  t.true(await live.isVisible(), 'a stream may be silent between two pings');
+  await page.clock.fastForward(2_000);
+  await page.locator('#link', { hasText: 'Not connected' }).waitFor({ timeout: 10_000 });
+  // The browser may first take up other connections that have died.
+  await until(async () => {
+    await page.clock.fastForward(46_000);
+    return live.isVisible();
+  });
+  t.is((await register(hub, makeNode('node-after'), hub.url)).status, 201);
+  await page.locator('#nodes tbody', { hasText: 'node-after' }).waitFor();
 });
 
 test('the page and its files forbid whatever is inline, evaluated or of another origin', async (t) => {
