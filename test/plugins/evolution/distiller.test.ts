@@ -234,6 +234,31 @@ test('only what stood in the advice, and was followed, is credited with what cam
   );
 });
 
+test('sessions count whatever the order in which their runs were recorded', async (t) => {
+  const { database, distiller, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  const runs = Object.entries({
+    early: ['s1', 's2', 's2'],
+    late: ['s2', 's2', 's1'],
+    one: ['s1', 's1', 's1'],
+  });
+  for (const [taskClass, sessions] of runs)
+    await entities.insertMany(
+      TaskTable,
+      sessions.map((session) => task({ taskClass, session })),
+    );
+  await distiller().run(signal);
+  const genes = await entities.rows(GeneTable, {}, { orderBy: { taskClass: 'asc' }, limit: 9 });
+  t.deepEqual(
+    genes.map(({ taskClass, state, sessions }) => [taskClass, state, sessions.length]),
+    [
+      ['early', 'promoted', 2],
+      ['late', 'promoted', 2],
+      ['one', 'candidate', 1],
+    ],
+  );
+});
+
 test('a gene from elsewhere is credited with the runs that followed it, and promoted when it works here', async (t) => {
   const { database, distiller, task, tenant } = await start(t, {});
   const entities = database.forTenant(tenant);

@@ -126,13 +126,18 @@ function newUses(
       found.set(key, {
         uses: uses + 1,
         successes: successes + succeeded,
-        sessions: succeeded === 1 && session !== null ? [...sessions, session].slice(-2) : sessions,
+        sessions: succeeded === 1 && session !== null ? twoOf([...sessions, session]) : sessions,
         advised: credit.advised + (isAdvised ? 1 : 0),
         succeeded: credit.succeeded + (isAdvised ? succeeded : 0),
       });
     }
   }
   return found;
+}
+
+/** Two different sessions at most, which is all that a promotion asks for: one that succeeds again does not take the place of another. */
+function twoOf(sessions: readonly string[]): readonly string[] {
+  return [...new Set(sessions)].slice(0, 2);
 }
 
 function knowledgeIn(gene: GeneRow): GeneKnowledge {
