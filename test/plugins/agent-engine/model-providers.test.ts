@@ -58,6 +58,11 @@ apiVersion: svc/v1
 kind: Model
 metadata: { name: miscounting }
 spec: { provider: plugin/acme/llm, model: miscounts, base_url: 'https://miscounts.test' }
+---
+apiVersion: svc/v1
+kind: Model
+metadata: { name: odd }
+spec: { provider: plugin/acme/llm, model: odd, base_url: 'https://odd.test' }
 `;
 
 const head = { id: 'x', created: 1, model: 'big' };
@@ -77,7 +82,8 @@ function clientOf(name: string, ended: unknown[]): ModelClient {
       if (name === 'limits') throw ModelErrors.rateLimited();
       if (name === 'hangs') await new Promise(() => signal);
       if (name === 'halves') return { ...head, object: 'chat.completion', choices: [], usage };
-      const message = { role: 'assistant', content: 'Own words.' };
+      const content = name === 'odd' ? (5 as never) : 'Own words.';
+      const message = { role: 'assistant', content };
       return {
         ...{ ...head, object: 'chat.completion', usage: usageOf(name) },
         choices: [{ index: 0, message, finish_reason: 'stop' }],
@@ -92,7 +98,7 @@ function clientOf(name: string, ended: unknown[]): ModelClient {
             reject(signal.reason);
           });
         });
-      yield chunk({ role: 'assistant', content: 'Own ' });
+      yield chunk({ role: 'assistant', content: name === 'odd' ? (5 as never) : 'Own ' });
       yield chunk({ content: 'words.' });
       if (name === 'halves') return;
       yield { ...chunk({}, 'stop'), usage: usageOf(name) };
@@ -120,7 +126,7 @@ async function start(t: ExecutionContext) {
   });
   t.teardown(gateway.stop);
   await writeFile(path.join(gateway.folder, 'agents.d', 'models.yaml'), MODELS);
-  await until(async () => (await gateway.request('/v1/models')).body.data.length >= 9);
+  await until(async () => (await gateway.request('/v1/models')).body.data.length >= 10);
   const chat = (model: string, stream = false) =>
     gateway.request('/v1/chat/completions', {
       method: 'POST',
@@ -153,6 +159,7 @@ test('what a provider of a plugin does wrong is a failure of the model, within i
     ['broken', 502, 'model.upstream'],
     ['hanging', 502, 'model.timeout'],
     ['half', 502, 'model.upstream'],
+    ['odd', 502, 'model.upstream'],
   ] as const) {
     for (const isStream of [false, true]) {
       const { status: got, body } = await chat(model, isStream);

@@ -101,7 +101,7 @@ export async function connectModel(
   if (kind.client === 'plugin') {
     const timeouts = { totalMs: timeout, idleMs: idle_timeout };
     const { createProvidedClient } = await import('./provided-client.ts');
-    const client = createProvidedClient({ spec, apiKey, providers, timeouts, beforeCall, clock, log });
+    const client = createProvidedClient({ spec, apiKey, providers, timeouts, beforeCall, clock, ids, log });
     return { client, circuit, close: async () => {} };
   }
   const { loadProvider } = await import('./ai-sdk/load-provider.ts');

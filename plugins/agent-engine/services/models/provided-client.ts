@@ -1,4 +1,4 @@
-import { type Clock, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
+import { type Clock, type Ids, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
@@ -9,6 +9,7 @@ import {
 import type { ModelSpec } from '../../kinds/model.ts';
 import { startLifetime } from './deadlines.ts';
 import { withCountedUsage } from './openai-answer.ts';
+import { createSoundChoices, soundMessage } from './openai-forms.ts';
 import { providedFailure } from './provided-failure.ts';
 
 /** What the client of a plugin's provider is made of. */
@@ -21,15 +22,17 @@ export interface ProvidedClientParts {
   readonly timeouts: { readonly totalMs: number; readonly idleMs: number };
   readonly beforeCall: () => void;
   readonly clock: Clock;
+  readonly ids: Pick<Ids, 'opaque'>;
   readonly log: Logger;
 }
 
 /**
  * A model of a plugin's provider, which may come and go: it is looked up at each call. Holds the plugin to the promises of `ModelClient`: deadlines, errors
- * of `ModelErrors`, answers that are whole. Throws `model.provider-missing` while no plugin offers the provider.
+ * of `ModelErrors`, answers that are whole and in OpenAI's form. Throws `model.provider-missing` while no plugin offers the provider.
  */
 export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
-  const { spec, apiKey, providers, timeouts, beforeCall, clock, log } = parts;
+  const { spec, apiKey, providers, timeouts, beforeCall, clock, ids, log } = parts;
+  const newId = () => `call_${ids.opaque()}`;
   let connected: { readonly provider: ModelProvider; readonly client: Promise<ModelClient> } | undefined;
 
   function client(): Promise<ModelClient> {
@@ -61,7 +64,7 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       const { signal } = life;
       try {
         const asked = client().then((ready) => ready.complete(request, { ...context, signal }));
-        return whole(await orAborted(asked, signal));
+        return whole(await orAborted(asked, signal), newId);
       } catch (error) {
         throw providedFailure(error, signal, spec.provider, log);
       }
@@ -73,6 +76,7 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       const next = <T>(work: Promise<T>) =>
         within(timeouts.idleMs, 'the model provider', orAborted(work, signal));
       const left = new AbortController();
+      const soundChoices = createSoundChoices(newId);
       let open: AsyncIterator<ChatChunk> | undefined;
       let hasFinished = false;
       try {
@@ -85,8 +89,10 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
           const { done, value: chunk } = await next(chunks.next());
           if (done) break;
           if (!Array.isArray(chunk?.choices)) throw new Error('a chunk has no list of choices');
-          hasFinished ||= chunk.choices.some(({ finish_reason: reason }) => !!reason);
-          yield withCountedUsage(chunk);
+          const choices = soundChoices(chunk.choices);
+          if (choices === undefined) throw new Error('a choice is in no known form');
+          hasFinished ||= choices.some(({ finish_reason: reason }) => !!reason);
+          yield withCountedUsage(choices === chunk.choices ? chunk : { ...chunk, choices });
         }
         open = undefined;
         if (!hasFinished) throw ModelErrors.upstream('The answer of the model broke off.');
@@ -104,10 +110,11 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
 }
 
 /** The answer, with the usage that it may report. Throws for one that is not whole. */
-function whole(completion: ChatCompletion): ChatCompletion {
-  const choice: unknown = completion?.choices?.[0];
-  const isWhole =
-    typeof choice === 'object' && choice !== null && 'message' in choice && 'finish_reason' in choice;
+function whole(completion: ChatCompletion, newId: () => string): ChatCompletion {
+  const choice = completion?.choices?.[0];
+  const isWhole = typeof choice?.message === 'object' && choice.message !== null && 'finish_reason' in choice;
   if (!isWhole) throw new Error('the answer has no choice with a message and a finish_reason');
-  return withCountedUsage(completion);
+  const message = soundMessage(choice.message, newId);
+  if (message === undefined) throw new Error('the message of the answer is in no known form');
+  return withCountedUsage({ ...completion, choices: [{ ...choice, message }] });
 }
