@@ -50,19 +50,31 @@ const known = new LRUCache<string, string>({ max: 10_000 });
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII, which needs no folding
 const PLAIN = /^[\x00-\x7f]*$/;
-const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’]*/gu;
+/** Scripts that put no space between words. The long vowel of Katakana is of no script. */
+const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}`;
+/** A word with the marks on its letters, which in many scripts are vowels; or a run of a script without spaces. */
+const WORD = new RegExp(
+  String.raw`[[\p{L}\p{N}]--[${UNSPACED}]][[\p{L}\p{N}\p{M}'’]--[${UNSPACED}]]*|[${UNSPACED}][${UNSPACED}\p{M}]*`,
+  'gv',
+);
+const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
 /** Accents of Latin, Greek and Cyrillic letters. */
 const ACCENTS = /[\u0300-\u036f]/g;
 
 /**
  * The words of a text in their order, each without its endings, so that "planning", "plans" and "planned" are one; without numbers and without the words
- * that every text is full of. The endings are those of English; words of other languages are the same as long as they are written the same. Pure.
+ * that every text is full of. The endings are those of English; words of other languages are the same as long as they are written the same, and of scripts without
+ * spaces every pair of neighbouring characters is a term. Pure.
  */
 export function termsOf(text: string): readonly string[] {
   const isPlain = PLAIN.test(text);
   const folded = (isPlain ? text : text.toWellFormed().normalize('NFKD').replace(ACCENTS, '')).toLowerCase();
   const terms: string[] = [];
   for (const word of folded.match(WORD) ?? []) {
+    if (!isPlain && IS_UNSPACED.test(word)) {
+      for (const pair of pairsOf(word)) terms.push(pair);
+      continue;
+    }
     let term = known.get(word);
     if (term === undefined) {
       term = termOf(word);
@@ -71,6 +83,12 @@ export function termsOf(text: string): readonly string[] {
     if (term !== '') terms.push(term);
   }
   return terms;
+}
+
+/** The pairs of neighbouring characters of a run; a character that stands alone says too little. */
+function pairsOf(run: string): readonly string[] {
+  const characters = [...run.normalize('NFC')];
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
 /** The term that a word is; the empty text for one that says nothing. */

@@ -163,6 +163,26 @@ test('a tenant has 500 skills at most, and may still replace and delete them', a
   t.is((await skills.list(TENANT)).length, 500);
 });
 
+test('a tenant’s own skills are found in the languages of its users, also those without spaces between words', async (t) => {
+  const { skills } = openSkills(t);
+  const described: Readonly<Record<string, string>> = {
+    'chinese-refund': '用于处理客户的退款请求，使用SQL查询订单',
+    'chinese-invoice': '为供应商开具发票',
+    'japanese-refund': '返金の依頼を処理するときに使う',
+    'thai-refund': 'ใช้สำหรับการคืนเงินให้ลูกค้า',
+    'hindi-refund': 'ग्राहक को धनवापसी देने के लिए',
+  };
+  for (const [name, description] of Object.entries(described))
+    await skills.write(TENANT, name, skillText(name).replace(`About ${name}`, description));
+  const found = async (query: string) => (await skills.find(TENANT, query)).map(({ name }) => name);
+  t.deepEqual(await found('我想退款，怎么办'), ['chinese-refund']);
+  t.deepEqual(await found('请帮我开发票'), ['chinese-invoice']);
+  t.deepEqual(await found('write a SQL statement'), ['chinese-refund'], 'words of other scripts stay words');
+  t.deepEqual(await found('返金してほしい'), ['japanese-refund']);
+  t.deepEqual(await found('ขอคืนเงินหน่อย'), ['thai-refund']);
+  t.deepEqual(await found('मुझे धनवापसी चाहिए'), ['hindi-refund']);
+});
+
 test('a built-in skill is there without being stored, and is the tenant’s to change and to delete', async (t) => {
   const { skills, manifests, services } = openSkills(t, {}, BUILTIN);
   const stored = async () =>
