@@ -21,8 +21,6 @@ const MAX_CALLS = 1024;
 const MAX_MEMBERS = 32;
 
 interface PendingCall {
-  /** As clients see it. */
-  readonly index: number;
   id: string;
   name: string;
   arguments: string;
@@ -37,9 +35,7 @@ interface PendingCall {
 export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined) {
   const check = guard.checkOutput(secretPrompt);
   const texts = new Map<string, StreamRedactor>();
-  const calls: PendingCall[] = [];
-  /** The call to which the provider's next piece with this index belongs. */
-  const byIndex = new Map<number, PendingCall>();
+  const calls = new Map<number, PendingCall>();
   const content = guard.redactStream();
   let said = '';
   let refused = '';
@@ -62,19 +58,11 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   }
 
   function callOf({ index, id, function: called }: ToolCallDelta): PendingCall {
-    let call = byIndex.get(index);
-    // Some servers give each call the index 0: another id with a name is another call.
-    const isOther = call !== undefined && call.id !== '' && !!id && id !== call.id && !!called?.name;
-    if (call === undefined || isOther) {
-      if (calls.length >= MAX_CALLS) throw tooLong();
-      const isTaken = calls.some((other) => other.index === index);
-      const free = isTaken ? Math.max(...calls.map((other) => other.index)) + 1 : index;
-      call = {
-        ...{ index: free, id: '', name: '', arguments: '', extra: undefined },
-        redactor: guard.redactStream(),
-      };
-      calls.push(call);
-      byIndex.set(index, call);
+    let call = calls.get(index);
+    if (call === undefined) {
+      if (calls.size >= MAX_CALLS) throw tooLong();
+      call = { id: '', name: '', arguments: '', extra: undefined, redactor: guard.redactStream() };
+      calls.set(index, call);
     }
     if (id !== undefined) call.id = id;
     if (called?.name !== undefined) {
@@ -93,12 +81,11 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     const call = callOf(named);
     call.extra ??= extra_content;
     const extra = extra_content === undefined ? {} : { extra_content };
-    const placed = { ...named, ...extra, index: call.index };
-    if (text === undefined) return placed;
+    if (text === undefined) return { ...named, ...extra };
     grow(text.length);
     const safe = call.redactor.push(text);
     call.arguments += safe;
-    return { ...placed, function: { ...named.function, arguments: safe } };
+    return { ...named, ...extra, function: { ...named.function, arguments: safe } };
   }
 
   function guardText(name: string, text: string): string {
@@ -173,10 +160,10 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
       if (name === 'refusal') refused += held;
       if (held !== '') delta[name] = held;
     }
-    const held = calls.flatMap((call) => {
+    const held = [...calls].flatMap(([index, call]) => {
       const safe = call.redactor.end();
       call.arguments += safe;
-      return safe === '' ? [] : [{ index: call.index, function: { arguments: safe } }];
+      return safe === '' ? [] : [{ index, function: { arguments: safe } }];
     });
     if (held.length > 0) delta.tool_calls = held;
     return delta;
@@ -194,9 +181,9 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     /** The answer as it was sent, once `end` was called. */
     message: (): ChatMessage => ({
       role: 'assistant',
-      content: said === '' && (calls.length > 0 || refused !== '') ? null : said,
+      content: said === '' && (calls.size > 0 || refused !== '') ? null : said,
       ...(refused !== '' && { refusal: refused }),
-      ...(calls.length > 0 && { tool_calls: calls.map(toToolCall) }),
+      ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
       ...(thoughts.length > 0 && { reasoning_details: thoughts }),
     }),
   };

@@ -82,35 +82,6 @@ test('what the provider wants back with calls is kept', (t) => {
   t.deepEqual(message.tool_calls?.[0]?.extra_content, signed);
 });
 
-test('calls that all have the index 0 are told apart by their ids', (t) => {
-  const begin = (id: string, args: string) =>
-    choices({
-      tool_calls: [{ index: 0, id, type: 'function', function: { name: `f${id}`, arguments: args } }],
-    });
-  const more = choices({ tool_calls: [{ index: 0, function: { arguments: 'CRET"}' } }] });
-  const { all, message } = pass([
-    begin('a', '{"x":"SEC'),
-    begin('b', '{"y":"SE'),
-    more,
-    choices({}, 'tool_calls'),
-  ]);
-  t.deepEqual(
-    message.tool_calls?.map(({ id, function: { name, arguments: given } }) => [id, name, given]),
-    [
-      ['a', 'fa', '{"x":"SEC'],
-      ['b', 'fb', '{"y":"[R]"}'],
-    ],
-  );
-  const pieces = all.flatMap(({ delta }) => delta.tool_calls ?? []);
-  const sent = [0, 1].map((at) =>
-    pieces
-      .filter(({ index }) => index === at)
-      .map((piece) => piece.function?.arguments ?? '')
-      .join(''),
-  );
-  t.deepEqual(sent, ['{"x":"SEC', '{"y":"[R]"}']);
-});
-
 const CALLS = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] as const;
 
 for (const { title, answer, kept } of [
