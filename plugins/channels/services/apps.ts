@@ -7,6 +7,7 @@ import {
   type Ids,
   isOperator,
   isUniqueViolation,
+  type Leases,
   type Page,
   SecretErrors,
   type SecretOrigin,
@@ -49,13 +50,14 @@ export type Apps = ReturnType<typeof createApps>;
 export function createApps(parts: {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly tenants: Pick<Tenants, 'get'>;
+  readonly leases: Pick<Leases, 'withLease'>;
   readonly secrets: Pick<Secrets, 'resolve'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly providers: Pick<Providers, 'apiOf'>;
   readonly ended: (sessions: EndedSessions) => void;
 }) {
-  const { database, tenants, secrets, clock, ids, providers, ended } = parts;
+  const { database, tenants, leases, secrets, clock, ids, providers, ended } = parts;
 
   /** Throws `secret.refused` for a reference that the tenant of an app may not name, or not send there. A secret that does not exist yet is accepted. */
   async function requireAllowed(
@@ -105,9 +107,6 @@ export function createApps(parts: {
       const from = originOf(identity);
       await requireAllowed(wanted, from, { tenantId, platform: wanted.platform });
       const entities = database.forTenant(tenantId);
-      if ((await countApps(entities)) >= MAX_APPS) {
-        throw ChannelErrors.tooManyApps(`A tenant can have ${MAX_APPS} channel apps.`);
-      }
       const { platform, appKey, enabled = true } = wanted;
       const now = new Date(clock.now());
       const app: AppRow = {
@@ -115,13 +114,19 @@ export function createApps(parts: {
         ...{ appSecretRef: null, oauthSecretRef: null, webhookSecretRef: null, ...givenReferences(wanted) },
         tenantRefs: writersAfter('', wanted, from),
       };
-      try {
-        await insertApp(entities, app);
-      } catch (error) {
-        if (!isUniqueViolation(error)) throw error;
-        const errors = [{ pointer: '/body/app_key', message: 'is that of another app of this platform' }];
-        throw ChannelErrors.appTaken(undefined, { errors });
-      }
+      // One at a time, or concurrent callers would pass the bound together.
+      await leases.withLease(`channel-apps:${tenantId}`, { strict: true }, async () => {
+        if ((await countApps(entities)) >= MAX_APPS) {
+          throw ChannelErrors.tooManyApps(`A tenant can have ${MAX_APPS} channel apps.`);
+        }
+        try {
+          await insertApp(entities, app);
+        } catch (error) {
+          if (!isUniqueViolation(error)) throw error;
+          const errors = [{ pointer: '/body/app_key', message: 'is that of another app of this platform' }];
+          throw ChannelErrors.appTaken(undefined, { errors });
+        }
+      });
       return app;
     },
 

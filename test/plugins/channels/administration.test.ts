@@ -66,6 +66,19 @@ eachGatewayDatabase(test, 'an app is made, listed, changed and deleted', async (
   t.is((await post(APP)).status, 201, 'its key is free again');
 });
 
+test('a tenant has a hundred apps at most, also of simultaneous ones', async (t) => {
+  const gateway = await startChannels(t, { env: channelEnv({}) });
+  const all = Array.from({ length: 104 }, (_, n) =>
+    gateway.request(APPS, { method: 'POST', body: { ...APP, app_key: `cli_${n}` } }),
+  );
+  const refused = (await Promise.all(all)).filter(({ status }) => status !== 201);
+  t.deepEqual(
+    refused.map(({ body }) => body.code),
+    Array(4).fill('channel.too-many-apps'),
+  );
+  t.is((await gateway.request(APPS)).body.total, 100);
+});
+
 eachGatewayDatabase(
   test,
   'a platform and key are those of one app, over all tenants, also when two come at once',

@@ -161,7 +161,7 @@ test('simultaneous users of one address are one user with one key', async (t) =>
 test('a user who is disabled or gets another role while the own key is replaced has no key of other rights', async (t) => {
   const gateway = await startRuntime(t);
   const { id: tenantId, token } = await gateway.makeTenant();
-  const { apiKeys, clock, database, ids } = gateway.gateway.services;
+  const { apiKeys, clock, database, ids, leases } = gateway.gateway.services;
   const change = (id: string, body: object) =>
     gateway.request(`${PATH}/${id}`, { method: 'PUT', body, token });
   /** Changes a user while another administrator makes the change `meanwhile`, between the new key and the row. */
@@ -174,7 +174,7 @@ test('a user who is disabled or gets another role while the own key is replaced 
       return key;
     };
     const { list, revoke } = apiKeys;
-    const users = createUsers({ database, apiKeys: { create, list, revoke }, clock, ids });
+    const users = createUsers({ database, leases, apiKeys: { create, list, revoke }, clock, ids });
     const admin = { id: 'admin', tenantId, roles: ['admin'], scopes: ['admin'] } as unknown as Identity;
     await t.throwsAsync(users.update(admin, tenantId, id, changes), { code: 'user.changed' });
     t.is((await gateway.request('/api/v2/agents', { token: made })).status, 401);

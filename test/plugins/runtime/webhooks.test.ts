@@ -110,13 +110,20 @@ test('only administrators see webhooks, each those of his own tenant', async (t)
   t.is(receiver.received.length, 0);
 });
 
-test('a tenant has twenty webhooks at most', async (t) => {
-  const gateway = await startRuntime(t, { env: LOCAL });
-  const body = { url: 'http://127.0.0.1:8080/' };
-  for (let n = 0; n < 20; n += 1) await makeWebhook(gateway, body);
-  const answer = await gateway.request(PATH, { method: 'POST', body });
-  t.deepEqual([answer.status, answer.body.code], [409, 'webhook.too-many']);
-});
+eachGatewayDatabase(
+  test,
+  'a tenant has twenty webhooks at most, also of simultaneous ones',
+  async (t, fresh) => {
+    const gateway = await startRuntime(t, { env: { ...LOCAL, ...fresh.environment } });
+    const body = { url: 'http://127.0.0.1:8080/' };
+    for (let n = 0; n < 18; n += 1) await makeWebhook(gateway, body);
+    const last = Array.from({ length: 8 }, () => gateway.request(PATH, { method: 'POST', body }));
+    const statuses = (await Promise.all(last)).map(({ status }) => status).sort();
+    t.deepEqual(statuses, [201, 201, ...Array(6).fill(409)]);
+    const answer = await gateway.request(PATH, { method: 'POST', body });
+    t.deepEqual([answer.status, answer.body.code], [409, 'webhook.too-many']);
+  },
+);
 
 test('secrets are in no output: answers, logs, audit records, jobs, and with a key the database', async (t) => {
   const receiver = await startReceiver(t, (n) => (n === 1 ? 500 : 204));

@@ -8,6 +8,7 @@ import {
   isOperator,
   isUniqueViolation,
   KeyedMutex,
+  type Leases,
   type Resources,
   type RowWrite,
 } from 'agent-gateway';
@@ -57,6 +58,7 @@ interface AgentDefinitionsParts {
   readonly agents: Pick<Agents, 'list' | 'check'>;
   readonly resources: Pick<Resources, 'source' | 'write' | 'remove'>;
   readonly database: Pick<Database, 'forTenant'>;
+  readonly leases: Pick<Leases, 'withLease'>;
   readonly events: Pick<WebhookEvents, 'writes' | 'emit'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Notifies replicas that the agents of a tenant have changed. */
@@ -89,7 +91,7 @@ type EventType = 'agent.created' | 'agent.updated' | 'agent.deleted';
  * in the database. Throws `agent.not-found` for those of other tenants too.
  */
 export function createAgentDefinitions(parts: AgentDefinitionsParts) {
-  const { agents, resources, database, events, clock, changed } = parts;
+  const { agents, resources, database, leases, events, clock, changed } = parts;
   /** Makes changes of one agent in this process one after the other; conflicts with other replicas are found in the database. */
   const turns = new KeyedMutex();
 
@@ -177,14 +179,17 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     const taken = () => AgentAdminErrors.exists(`The name ${name} is taken.`);
     if (resources.source('Agent', name) !== undefined) throw taken();
     if (isOperator) return writeFile(name, { file: `${name}.yaml`, yaml, isNew: true }, toRequest);
-    if ((await countAgents(database.forTenant(tenantId))) >= MAX_AGENTS) {
-      throw AgentAdminErrors.tooMany(`A tenant can have ${MAX_AGENTS} agents.`);
-    }
-    try {
-      await commit(tenantId, 'agent.created', name, insertAgent({ ...agent, yaml }, clock.now()));
-    } catch (error) {
-      throw isUniqueViolation(error) ? taken() : error;
-    }
+    // One at a time, or concurrent callers would pass the bound together.
+    await leases.withLease(`agents:${tenantId}`, { strict: true }, async () => {
+      if ((await countAgents(database.forTenant(tenantId))) >= MAX_AGENTS) {
+        throw AgentAdminErrors.tooMany(`A tenant can have ${MAX_AGENTS} agents.`);
+      }
+      try {
+        await commit(tenantId, 'agent.created', name, insertAgent({ ...agent, yaml }, clock.now()));
+      } catch (error) {
+        throw isUniqueViolation(error) ? taken() : error;
+      }
+    });
     return find(caller, name);
   }
 

@@ -11,6 +11,7 @@ import {
   type Ids,
   isUniqueViolation,
   type JobHandler,
+  type Leases,
   type Page,
   Type,
 } from 'agent-gateway';
@@ -105,6 +106,7 @@ export interface UserWithKey {
 
 interface UsersParts {
   readonly database: Pick<Database, 'forTenant'>;
+  readonly leases: Pick<Leases, 'withLease'>;
   readonly apiKeys: Pick<ApiKeyStore, 'create' | 'list' | 'revoke'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -116,7 +118,7 @@ export type Users = ReturnType<typeof createUsers>;
  * The users of a tenant, each with one API key, for administrators. A key is revoked before a change that reduces its user's rights, so that a failure
  * in between removes too many rights and never too few; a row that refers to a revoked key gets a new key when the user is disabled and enabled.
  */
-export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
+export function createUsers({ database, leases, apiKeys, clock, ids }: UsersParts) {
   async function get(tenantId: string, id: string): Promise<StoredUser> {
     const user = /^[\da-f-]{36}$/.test(id) ? await findUser(database.forTenant(tenantId), id) : undefined;
     if (user === undefined) throw UserErrors.notFound();
@@ -174,16 +176,19 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
     async create(identity: Identity, tenantId: string, content: UserContent): Promise<UserWithKey> {
       requireGrant(identity, content.role);
       const entities = database.forTenant(tenantId);
-      if ((await countUsers(entities)) >= MAX_USERS) {
-        throw UserErrors.tooMany(`A tenant can have ${MAX_USERS} users.`);
-      }
-      await requireFree(tenantId, content.email);
-      const id = ids.uuid();
-      const { record, key } = await makeKey(identity, tenantId, { id, role: content.role });
-      const user: StoredUser = { ...content, id, keyId: record.id, createdAt: clock.now() };
-      if (content.disabled) await apiKeys.revoke(record.id, tenantId);
-      await keeping(tenantId, record.id, () => insertUser(entities, user));
-      return content.disabled ? { user } : { user, key };
+      // One at a time, or concurrent callers would pass the bound together.
+      return leases.withLease(`users:${tenantId}`, { strict: true }, async () => {
+        if ((await countUsers(entities)) >= MAX_USERS) {
+          throw UserErrors.tooMany(`A tenant can have ${MAX_USERS} users.`);
+        }
+        await requireFree(tenantId, content.email);
+        const id = ids.uuid();
+        const { record, key } = await makeKey(identity, tenantId, { id, role: content.role });
+        const user: StoredUser = { ...content, id, keyId: record.id, createdAt: clock.now() };
+        if (content.disabled) await apiKeys.revoke(record.id, tenantId);
+        await keeping(tenantId, record.id, () => insertUser(entities, user));
+        return content.disabled ? { user } : { user, key };
+      });
     },
 
     /** Throws `user.exists`, `user.changed`, `auth.grant-refused`. */

@@ -8,6 +8,7 @@ import {
   type FieldError,
   GatewayError,
   type Ids,
+  type Leases,
   type Page,
   type Seal,
 } from 'agent-gateway';
@@ -53,6 +54,7 @@ const ROTATION_MS = 24 * 3_600_000;
 interface WebhooksParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly egress: Pick<Egress, 'check'>;
+  readonly leases: Pick<Leases, 'withLease'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly seal: Seal;
@@ -65,7 +67,7 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** The webhooks of tenants, for their administrators. Throws `webhook.not-found` for ids of other tenants too. */
 export function createWebhooks(parts: WebhooksParts) {
-  const { database, egress, clock, ids, seal, guard, deliveries, changed } = parts;
+  const { database, egress, leases, clock, ids, seal, guard, deliveries, changed } = parts;
 
   async function get(tenantId: string, id: string): Promise<StoredWebhook> {
     const webhook = isId(id) ? await findWebhook(database.forTenant(tenantId), id) : undefined;
@@ -121,8 +123,6 @@ export function createWebhooks(parts: WebhooksParts) {
     async create(tenantId: string, content: WebhookContent) {
       await check(tenantId, content);
       const entities = database.forTenant(tenantId);
-      const { total } = await listWebhooks(entities, { limit: 0, offset: 0 });
-      if (total >= MAX_WEBHOOKS) throw WebhookErrors.tooMany(`A tenant can have ${MAX_WEBHOOKS} webhooks.`);
       const id = ids.uuid();
       const secret = newSecret();
       const webhook: StoredWebhook = {
@@ -133,11 +133,16 @@ export function createWebhooks(parts: WebhooksParts) {
         previousUntil: null,
         createdAt: clock.now(),
       };
-      try {
-        await insertWebhook(entities, webhook);
-      } finally {
-        changed(tenantId);
-      }
+      // One at a time, or concurrent callers would pass the bound together.
+      await leases.withLease(`webhooks:${tenantId}`, { strict: true }, async () => {
+        const { total } = await listWebhooks(entities, { limit: 0, offset: 0 });
+        if (total >= MAX_WEBHOOKS) throw WebhookErrors.tooMany(`A tenant can have ${MAX_WEBHOOKS} webhooks.`);
+        try {
+          await insertWebhook(entities, webhook);
+        } finally {
+          changed(tenantId);
+        }
+      });
       return { webhook, secret };
     },
 

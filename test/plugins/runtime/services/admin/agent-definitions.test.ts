@@ -34,6 +34,7 @@ function definitionsOver(parts: { writeTogether?: () => Promise<boolean>; write?
     },
     resources: { source: () => undefined, remove: async () => {}, ...parts } as never,
     database: { forTenant: () => entities } as never,
+    leases: { withLease: (_key, _options, work) => work({} as never) },
     events: { writes: async () => [], emit: async () => {} },
     clock: manualClock(),
     changed: () => {},
