@@ -13,10 +13,10 @@ const AUTHORIZE = 'https://accounts.feishu.cn';
 const API = 'https://open.feishu.cn';
 
 const REFUSALS: Refusals = {
-  // Not found, expired, not of this app, used.
-  code: new Set([20003, 20004, 20024, 20065]),
-  // Gone, no right to use the app, resigned, frozen.
-  member: new Set([20008, 20010, 20021, 20022]),
+  // Not found, expired, not one for a token (used or old, as its questions and answers say), not of this app, used.
+  code: new Set([20003, 20004, 20007, 20024, 20065]),
+  // Gone, no right to use the app, resigned, frozen, not registered.
+  member: new Set([20008, 20010, 20021, 20022, 20023]),
 };
 
 /**

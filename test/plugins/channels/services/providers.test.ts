@@ -209,13 +209,21 @@ test('wecom: an app key without an agent is that of a corporation, and who is no
   t.is(await codeOf(t, identify(await confirm())), 'channel.not-member');
 });
 
-test('feishu: who may not use the app, or has left, is not let in', async (t) => {
-  const { messenger, confirm, identify } = await start(t, 'feishu');
-  for (const code of [20010, 20021]) {
-    messenger.instead = (path) =>
-      path.endsWith('/oidc/access_token')
-        ? { body: JSON.stringify({ code, msg: 'words of the provider' }) }
-        : undefined;
-    t.is(await codeOf(t, identify(await confirm())), 'channel.not-member');
-  }
-});
+/** The error codes of "Get user_access_token" (authen/v1/oidc) that say something about the code or the user, and those of its present version. */
+const FEISHU_REFUSALS = {
+  'channel.code-refused': [20003, 20004, 20007, 20024, 20065],
+  'channel.not-member': [20008, 20010, 20021, 20022, 20023],
+};
+
+for (const [refusal, codes] of Object.entries(FEISHU_REFUSALS)) {
+  test(`feishu: what it says of a code or a user is ${refusal}`, async (t) => {
+    const { messenger, confirm, identify } = await start(t, 'feishu');
+    for (const code of codes) {
+      messenger.instead = (path) =>
+        path.endsWith('/oidc/access_token')
+          ? { body: JSON.stringify({ code, msg: 'words of the provider' }) }
+          : undefined;
+      t.is(await codeOf(t, identify(await confirm())), refusal, `${code}`);
+    }
+  });
+}
