@@ -20,6 +20,21 @@ export async function* consumers(database: Pick<Database, 'system'>): AsyncGener
   }
 }
 
+/** Tenants that have ever wanted to contribute; the policies say whether they do now. Undefined where they are more than one statement can name. */
+export async function contributors(
+  database: Pick<Database, 'system'>,
+): Promise<readonly string[] | undefined> {
+  const rows = await database
+    .system()
+    .createQueryBuilder(TenantSharingTable)
+    .select(['tenantId'])
+    .where({ contributionMode: { $ne: 'disabled' } })
+    .groupBy('tenantId')
+    .limit(MAX_TENANTS + 1)
+    .execute<{ tenantId: string }[]>('all');
+  return rows.length > MAX_TENANTS ? undefined : rows.map(({ tenantId }) => tenantId);
+}
+
 /** Tenants that have imported a gene with this content. */
 export async function* holders(
   database: Pick<Database, 'system'>,

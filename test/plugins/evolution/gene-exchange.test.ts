@@ -113,6 +113,34 @@ eachGatewayDatabase(
   },
 );
 
+eachGatewayDatabase(
+  test,
+  'what may not be shared leaves room for what may, however much of it there is',
+  async (t, fresh) => {
+    const { exchange, database, ids, put, makeTenant } = await start(t, fresh.environment);
+    const [sharing, silent] = [await makeTenant(), await makeTenant()];
+    await put(GLOBAL, { mode: 'anonymous' });
+    await put(policyOf(sharing.id), { contribution_mode: 'anonymous' });
+    // As many as one call reads, half of them of models, which every class has and which rarely fail.
+    const better = (count: number, more: Parameters<typeof geneRow>[0] | object) =>
+      Array.from({ length: count }, (_, n) =>
+        geneRow({ id: ids.uuid(), state: 'promoted', confidence: 0.9, taskClass: `class-${n}`, ...more }),
+      );
+    const models = better(2_000, { component: 'model/default', signalType: 'model_invoke' });
+    for (let at = 0; at < models.length; at += 500)
+      await database.forTenant(sharing.id).insertMany(GeneTable, models.slice(at, at + 500));
+    const others = better(2_000, {});
+    for (let at = 0; at < others.length; at += 500)
+      await database.forTenant(silent.id).insertMany(GeneTable, others.slice(at, at + 500));
+    const shared = geneRow({ id: ids.uuid(), state: 'promoted', confidence: 0.7 });
+    await database.forTenant(sharing.id).insert(GeneTable, shared);
+    t.deepEqual(
+      (await exchange.published({})).map(({ geneId }) => geneId),
+      [shared.id],
+    );
+  },
+);
+
 test('the hub is searched for a tenant that takes what others share; what it says wrong is an error', async (t) => {
   const asked: (string | undefined)[] = [];
   let answer: { status: number; body: string } = { status: 200, body: '' };

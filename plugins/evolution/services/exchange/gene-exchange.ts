@@ -4,7 +4,7 @@ import { GeneDecided, type GeneExchange, type SharedGene, type SharingPolicies }
 import { NO_KNOWLEDGE } from '../../rules/gene.ts';
 import { revokeGenes } from '../../store/genes.ts';
 import { ANY_AGENT, GeneTable, TombstoneTable } from '../../store/tables.ts';
-import { consumers, holders } from '../../store/who-shares.ts';
+import { consumers, contributors, holders } from '../../store/who-shares.ts';
 import { ANONYMOUS, claimOf, type GeneClaim, isShareable, toShared } from './shared-gene.ts';
 
 /** Genes that one call imports or returns. */
@@ -90,11 +90,15 @@ export function createGeneExchange(parts: {
   const exchange: GeneExchange = {
     async published({ text, taskClass, minConfidence = 0 }) {
       const given: SharedGene[] = [];
-      for (let page = 0; page < PAGES && given.length < MAX_GENES; page += 1) {
+      // Only what may be shared is read: genes of models have the highest confidence, and most tenants share nothing.
+      const tenants = await contributors(database);
+      for (let page = 0; tenants?.length !== 0 && page < PAGES && given.length < MAX_GENES; page += 1) {
         const [genes] = await database.pageOfAll(
           GeneTable,
           {
             ...{ state: 'promoted' as const, source: 'local' as const, confidence: { $gte: minConfidence } },
+            signalType: { $in: ['tool_success', 'tool_error'] },
+            ...(tenants === undefined ? {} : { tenantId: { $in: tenants } }),
             ...(taskClass === undefined ? {} : { taskClass }),
           },
           {
