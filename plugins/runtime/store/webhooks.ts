@@ -115,10 +115,10 @@ export const insertWebhook = (entities: TenantEntityManager, webhook: StoredWebh
     description: JSON.stringify(webhook.description),
   });
 
-/** False where there is none. */
+/** False where there is none, or none of these properties. */
 export async function updateWebhook(
   entities: TenantEntityManager,
-  id: string,
+  where: Pick<StoredWebhook, 'id'> & Partial<Pick<StoredWebhook, 'secret'>>,
   { events, description, ...plain }: Partial<StoredWebhook>,
 ): Promise<boolean> {
   const changes = {
@@ -126,7 +126,7 @@ export async function updateWebhook(
     ...(events && { events: JSON.stringify(events) }),
     ...(description !== undefined && { description: JSON.stringify(description) }),
   };
-  return (await entities.update(WebhookTable, { id }, changes)) > 0;
+  return (await entities.update(WebhookTable, where, changes)) > 0;
 }
 
 /** Deletes a webhook with its log and its undelivered events; false where there is none. */

@@ -52,6 +52,21 @@ eachGatewayDatabase(
   },
 );
 
+eachGatewayDatabase(test, 'two rotations at one moment both give a secret that signs', async (t, fresh) => {
+  const receiver = await startReceiver(t);
+  const gateway = await startRuntime(t, { env: { ...LOCAL, ...fresh.environment } });
+  const { id } = await makeWebhook(gateway, { url: receiver.url });
+  for (let round = 0; round < 4; round += 1) {
+    const rotate = () => gateway.request(`${PATH}/${id}/rotate-secret`, { method: 'POST' });
+    const [one, other] = await Promise.all([rotate(), rotate()]);
+    t.deepEqual([one.status, other.status], [200, 200]);
+    await gateway.request(`${PATH}/${id}/test`, { method: 'POST' });
+    for (const { secret } of [one.body, other.body]) {
+      t.notThrows(() => verify(secret, receiver.received[round]!));
+    }
+  }
+});
+
 test('bad input is refused with the names of its fields', async (t) => {
   const gateway = await startRuntime(t);
   const refused = async (body: object) => {

@@ -73,7 +73,7 @@ export function createDeliveries(parts: DeliveriesParts) {
     const { tenantId } = entities;
     const sent = await send(tenantId, webhook, message, signal);
     if (sent.isGone) {
-      await updateWebhook(entities, webhook.id, { active: false });
+      await updateWebhook(entities, { id: webhook.id }, { active: false });
       changed(tenantId);
       log.warn(
         { tenant_id: tenantId, webhook_id: webhook.id },

@@ -82,7 +82,7 @@ export function createWebhooks(parts: WebhooksParts) {
     changes: Partial<StoredWebhook>,
   ): Promise<StoredWebhook> {
     try {
-      if (Object.keys(changes).length > 0) await updateWebhook(database.forTenant(tenantId), id, changes);
+      if (Object.keys(changes).length > 0) await updateWebhook(database.forTenant(tenantId), { id }, changes);
       return await get(tenantId, id);
     } finally {
       // Also after a failure: the commit may have happened although its answer was lost.
@@ -155,14 +155,21 @@ export function createWebhooks(parts: WebhooksParts) {
 
     /** Replaces the secret; the previous one signs as well for a day. */
     async rotateSecret(tenantId: string, id: string) {
-      const before = await get(tenantId, id);
+      const entities = database.forTenant(tenantId);
       const secret = newSecret();
-      const webhook = await update(tenantId, id, {
-        secret: seal.seal(secret, sealPlace(tenantId, id)),
-        previousSecret: before.secret,
-        previousUntil: clock.now() + ROTATION_MS,
-      });
-      return { webhook, secret };
+      const sealed = seal.seal(secret, sealPlace(tenantId, id));
+      try {
+        for (let isDone = false; !isDone; ) {
+          const { secret: previousSecret } = await get(tenantId, id);
+          const previousUntil = clock.now() + ROTATION_MS;
+          const changes = { secret: sealed, previousSecret, previousUntil };
+          // Only over the secret that was read: a concurrent rotation has told another one to its caller, which has to sign as well.
+          isDone = await updateWebhook(entities, { id, secret: previousSecret }, changes);
+        }
+      } finally {
+        changed(tenantId);
+      }
+      return { webhook: await get(tenantId, id), secret };
     },
 
     /** Deletes a webhook with its log; undelivered events are not delivered any more. */
