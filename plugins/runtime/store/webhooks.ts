@@ -118,7 +118,7 @@ export const insertWebhook = (entities: TenantEntityManager, webhook: StoredWebh
 /** False where there is none, or none of these properties. */
 export async function updateWebhook(
   entities: TenantEntityManager,
-  where: Pick<StoredWebhook, 'id'> & Partial<Pick<StoredWebhook, 'secret'>>,
+  where: Pick<StoredWebhook, 'id'> & Partial<Pick<StoredWebhook, 'secret' | 'url'>>,
   { events, description, ...plain }: Partial<StoredWebhook>,
 ): Promise<boolean> {
   const changes = {

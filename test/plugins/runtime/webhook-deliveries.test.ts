@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import { DEFAULT_TENANT_ID as TENANT } from '../../../kernel/access/identity.ts';
 import { DeliverWebhook } from '../../../plugins/runtime/services/webhooks/deliveries.ts';
@@ -107,6 +108,25 @@ test('410 turns a webhook off', async (t) => {
   await flow.deliver(runEvent(TENANT, 2));
   await settled(() => receiver.received.length);
   t.is(receiver.received.length, 1);
+});
+
+test('410 of an address that the webhook has no more does not turn it off, and the event goes to the new one', async (t) => {
+  const held: ServerResponse[] = [];
+  const old = await startReceiver(t, (_, response) => {
+    held.push(response);
+    return undefined;
+  });
+  const receiver = await startReceiver(t);
+  const flow = flowPlugin();
+  const gateway = await startRuntime(t, { env: LOCAL, plugins: [flow.plugin] });
+  const { id } = await makeWebhook(gateway, { url: old.url });
+  await flow.deliver(runEvent(TENANT, 1));
+  await until(() => held.length === 1);
+  const place = `/api/v2/admin/webhooks/${id}`;
+  t.is((await gateway.request(place, { method: 'PUT', body: { url: receiver.url } })).status, 200);
+  held[0]!.writeHead(410).end();
+  await until(() => receiver.received.length === 1);
+  t.true((await gateway.request(place)).body.webhook.active);
 });
 
 test('a webhook gets the types that it names, once each, and no others', async (t) => {

@@ -72,17 +72,16 @@ export function createDeliveries(parts: DeliveriesParts) {
   ) {
     const { tenantId } = entities;
     const sent = await send(tenantId, webhook, message, signal);
-    if (sent.isGone) {
-      await updateWebhook(entities, { id: webhook.id }, { active: false });
+    const { id, url } = webhook;
+    // The webhook may have another address by now, whose receiver is not the one that is gone.
+    const isOff = sent.isGone && (await updateWebhook(entities, { id, url }, { active: false }));
+    if (isOff) {
       changed(tenantId);
-      log.warn(
-        { tenant_id: tenantId, webhook_id: webhook.id },
-        'a webhook is off: its receiver is gone (410)',
-      );
+      log.warn({ tenant_id: tenantId, webhook_id: id }, 'a webhook is off: its receiver is gone (410)');
     }
     const entry: StoredLog = {
       id: ids.uuid(),
-      webhookId: webhook.id,
+      webhookId: id,
       eventId: message.eventId,
       eventType: message.eventType,
       statusCode: sent.statusCode,
@@ -91,7 +90,7 @@ export function createDeliveries(parts: DeliveriesParts) {
       error: sent.error,
       deliveredAt: clock.now(),
     };
-    return { entry, sent };
+    return { entry, sent, isOff };
   }
 
   function delayAfter(number: number, retryAfterMs: number): number | undefined {
@@ -122,8 +121,8 @@ export function createDeliveries(parts: DeliveriesParts) {
         await tenant.writeTogether([endDelivery(delivery)]);
         return;
       }
-      const { entry, sent } = await attempt(tenant, webhook, delivery, number, signal);
-      const delay = sent.error === null || sent.isGone ? undefined : delayAfter(number, sent.retryAfterMs);
+      const { entry, sent, isOff } = await attempt(tenant, webhook, delivery, number, signal);
+      const delay = sent.error === null || isOff ? undefined : delayAfter(number, sent.retryAfterMs);
       const next =
         delay === undefined
           ? [endDelivery(delivery)]
