@@ -116,6 +116,16 @@ test('the dashboard can be read in the dark, by day, and on a telephone', async 
     );
     t.is(overflow, 0, `nothing has to be scrolled sideways at ${width}`);
   }
+  const session = await page.context().newCDPSession(page);
+  await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } });
+  for (const width of [320, 640, 1_280]) {
+    await page.setViewportSize({ width, height: 720 });
+    const overflow = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    t.is(overflow, 0, `nothing has to be scrolled sideways at ${width} with letters of twice the size`);
+  }
+  await session.send('Page.setFontSizes', { fontSizes: { standard: 16, fixed: 13 } });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     const texts = (await page.evaluate(COLOURS)) as readonly (readonly [string, string, string])[];
