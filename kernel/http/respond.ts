@@ -6,6 +6,9 @@ import type { Answer, Context } from '../chain/request-state.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {
+  // Browsers keep other answers for the way back: after a logout they would be shown to whoever uses the browser next.
+  if (context.req.headers.cookie !== undefined && !context.res.hasHeader('cache-control'))
+    context.set('cache-control', 'no-store');
   if (!(result instanceof Reply)) {
     settleJson(context, 200, result ?? null);
     return;
@@ -47,10 +50,7 @@ export function respondError(context: Context, thrown: unknown): void {
   state.answer = { status: rendered.status, type: rendered.contentType, text: errorText(rendered) };
 }
 
-/**
- * Sends the answer that the chain has settled on. Koa would send it as well, and would look up, compute and check again
- * what is known here, which takes as long as all of the chain.
- */
+/** Sends the answer that the chain has settled on. Koa would look up and compute again what is known here, for as long as the whole chain takes. */
 export function sendAnswer({ req, res }: Context, { status, type, text }: Answer): void {
   if (res.headersSent || res.destroyed) return;
   res.statusCode = status;

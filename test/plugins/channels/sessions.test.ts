@@ -56,6 +56,18 @@ const write = (headers: Record<string, string> = {}): RequestInit => ({
 });
 const MEMORY = '/v1/memories/tea';
 
+test('what a session is answered is not kept by the browser, whose button back would show it after a logout', async (t) => {
+  const { gateway, enter } = await start(t);
+  const browser = await enter();
+  for (const path of ['/v1/me', '/v1/sessions']) {
+    const { status, headers } = await browser.open(path, gateway.url);
+    t.is(status, 200, path);
+    t.is(headers.get('cache-control'), 'no-store', path);
+  }
+  const { headers } = await gateway.request('/v1/sessions');
+  t.is(headers.get('cache-control'), null);
+});
+
 for (const [secure, mark] of [
   [undefined, ' Secure;'],
   ['true', ' Secure;'],
