@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { GatewayResponse } from '../../../foundation/http/early-answers.ts';
+
+const SLOW_CLIENT = 600;
+/** More than the buffers of a connection take. */
+const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x');
+
+class ImpatientResponse extends GatewayResponse {
+  override setTimeout(_: number, callback?: () => void): this {
+    return super.setTimeout(SLOW_CLIENT, callback);
+  }
+}
+
+async function serve(t: ExecutionContext, listener: RequestListener): Promise<Server> {
+  const server = createServer({ ServerResponse: ImpatientResponse }, listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+}
+
+function ask(t: ExecutionContext, server: Server, times = 1): net.Socket {
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(times));
+  t.teardown(() => socket.destroy());
+  return socket;
+}
+
+for (const [what, send] of [
+  ['that is complete', (response) => response.end(LARGE)],
+  ['that is a stream', (response) => Readable.from([LARGE, LARGE]).pipe(response)],
+] as [string, (response: GatewayResponse) => void][]) {
+  test(`a client that takes nothing of an answer ${what} is given up`, async (t) => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const server = await serve(t, (_, response) => {
+      response.once('close', resolve);
+      send(response as GatewayResponse);
+    });
+    ask(t, server).pause();
+    t.is(await Promise.race([closed, pause(10 * SLOW_CLIENT, 'still open', { ref: false })]), undefined);
+  });
+}
+
+test('a client that reads slowly gets its whole answer', async (t) => {
+  const server = await serve(t, (_, response) => response.end(LARGE));
+  const socket = ask(t, server);
+  const step = LARGE.length / 24;
+  let received = 0;
+  let pauses = 0;
+  for await (const chunk of socket) {
+    received += (chunk as Buffer).length;
+    if (received >= LARGE.length) break;
+    if (received < (pauses + 1) * step) continue;
+    pauses += 1;
+    await pause(SLOW_CLIENT / 8);
+  }
+  t.true(received >= LARGE.length);
+  t.true(pauses * (SLOW_CLIENT / 8) > 2 * SLOW_CLIENT, 'it took longer than a client may take nothing');
+});
+
+test('a client may wait for its answer, and for the next part of it, for as long as it takes', async (t) => {
+  const server = await serve(t, async (_, response) => {
+    await pause(2 * SLOW_CLIENT);
+    response.write('one');
+    await pause(2 * SLOW_CLIENT);
+    response.end('two');
+  });
+  const socket = ask(t, server, 2);
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  while (text.split('two').length < 3 && !socket.closed) await pause(20);
+  t.is(text.split('two').length, 3);
+});
