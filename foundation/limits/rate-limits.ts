@@ -43,12 +43,23 @@ const FAILURE_PAUSE_MS = 1_000;
 /**
  * The exact sliding window in Redis: a list of the times at which requests were admitted, by the clock of Redis, so that
  * the clocks of the replicas do not matter. A refused request writes nothing. The key expires a minute after
- * the last admitted request. ARGV: limit, window in milliseconds. Answers how many requests the window has with this one.
+ * the last admitted request. What lies in the future was admitted before that clock was set back, or by another server before a failover:
+ * it is moved back as far, or it would count for as long as the clock needs to get there again. ARGV: limit, window in milliseconds.
+ * Answers how many requests the window has with this one.
  */
 const CONSUME = redisScript(`
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local newest = tonumber(redis.call('lindex', KEYS[1], -1) or now)
+if newest > now then
+  local admitted = redis.call('lrange', KEYS[1], 0, -1)
+  redis.call('del', KEYS[1])
+  for _, at in ipairs(admitted) do
+    redis.call('rpush', KEYS[1], string.format('%.0f', at - newest + now))
+  end
+  redis.call('pexpire', KEYS[1], window)
+end
 local oldest = redis.call('lindex', KEYS[1], 0)
 while oldest and tonumber(oldest) <= now - window do
   local batch = redis.call('lrange', KEYS[1], 0, 127)

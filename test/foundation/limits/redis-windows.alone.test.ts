@@ -66,6 +66,23 @@ test('a window in Redis slides: what is a minute old no longer counts', async (t
   t.true((await admin.pttl('agent-gateway:limit:tenant:acme')) > 59_000);
 });
 
+test('a clock of Redis that is set back makes nobody wait for longer than a minute', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  const { limits } = await replica(t, server);
+  await until(() => isShared(limits));
+  const admin = server.client();
+  const before = Date.now() + 3_600_000;
+  // Half of them were almost a minute old, the others new.
+  const admitted = [before - 59_000, before - 59_000, before - 1_000, before];
+  await admin.rpush('agent-gateway:limit:tenant:acme', ...admitted);
+  await admin.pexpire('agent-gateway:limit:tenant:acme', 3_660_000);
+  t.deepEqual(await limits.consume('tenant', 'acme', 4), { allowed: false, limit: 4, remaining: 0 });
+  t.true((await admin.pttl('agent-gateway:limit:tenant:acme')) <= 60_000);
+  await until(async () => (await limits.consume('tenant', 'acme', 4)).allowed);
+  t.is(await admin.llen('agent-gateway:limit:tenant:acme'), 3);
+});
+
 test('a refused request writes nothing to Redis', async (t) => {
   const server = await startOwnRedis(t);
   if (server === undefined) return;
