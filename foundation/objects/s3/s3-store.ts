@@ -78,6 +78,8 @@ export async function openS3Store(url: S3Url, clock: Clock, ids: Ids, log: Pick<
       try {
         await requireConditions(key, options);
         const { etag, size } = await upload({ client, Upload, input, log }, body, options);
+        // Whatever else answers with 200, a page of a proxy for example, has stored nothing.
+        if (etag === undefined) throw new Error('the answer of S3 to a write has no ETag');
         return { key, size, modifiedAt: new Date(clock.now()), etag: unquoted(etag), contentType };
       } catch (error) {
         if (error instanceof BodyError) throw error.cause;
@@ -96,10 +98,10 @@ export async function openS3Store(url: S3Url, clock: Clock, ids: Ids, log: Pick<
           const found = await call((abortSignal) => client.getObject(input, { abortSignal }), { signal });
           const size = range === undefined ? found.ContentLength : sizeIn(found.ContentRange);
           const body = s3Body(found.Body as Readable, signal);
-          if (size !== undefined) return { info: infoOf(key, found, size), body };
+          if (size !== undefined && found.ETag !== undefined) return { info: infoOf(key, found, size), body };
           body.destroy();
           throw new Error(
-            'the answer of S3 does not tell the size of the object, or is not the range that was asked for',
+            'the answer of S3 does not tell size and ETag of the object, or is not the range that was asked for',
           );
         } catch (error) {
           if (isMissing(error)) return undefined;

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
 import { PassThrough, pipeline, Readable } from 'node:stream';
@@ -86,6 +87,22 @@ test('credentials that are refused make the store unavailable, and its words sta
     (await run('S3RVER', 'wrong'))[0],
     'objects.unavailable | Object storage is not available | SignatureDoesNotMatch',
   );
+});
+
+test('a server that answers everything with a page has stored nothing, and has no object', async (t) => {
+  const page = createServer((request, response) => {
+    request.resume().once('end', () => response.setHeader('content-type', 'text/html').end('<p>Log in</p>'));
+  }).listen(0, '127.0.0.1');
+  await once(page, 'listening');
+  t.teardown(() => page.close());
+  const { port } = page.address() as net.AddressInfo;
+  const { objects } = await openForTest(t, `s3://objects?endpoint=http://127.0.0.1:${port}&region=eu-west-1`);
+  const space = objects.forTenant('acme');
+  await t.throwsAsync(space.put('a', 'first'), { code: 'objects.unavailable' });
+  await t.throwsAsync(space.put('a', Readable.from([Buffer.alloc(8 * MIB)])), {
+    code: 'objects.unavailable',
+  });
+  await t.throwsAsync(space.get('a'), { code: 'objects.unavailable' });
 });
 
 test('a missing bucket is not an empty one', async (t) => {
