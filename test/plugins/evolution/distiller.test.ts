@@ -294,3 +294,24 @@ test('what one tenant, or one agent, has too much of makes room, and others lose
   t.is(await entities.count(LearnerTable), 1_000);
   t.is(await entities.count(GeneTable), 1_000);
 });
+
+test('a gene that an administrator has decided about stays, however many others an agent learns', async (t) => {
+  const { database, distiller, services, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  const before = new Date(Date.now() - 60_000);
+  const gene = (taskClass: string) =>
+    geneRow({ id: task().id, agentName: 'clerk', taskClass, state: 'promoted', updatedAt: before });
+  const decided = gene('decided');
+  const others = Array.from({ length: 1_000 }, (_, n) => gene(`class-${n}`));
+  for (let at = 0; at < others.length; at += 500)
+    await entities.insertMany(GeneTable, others.slice(at, at + 500));
+  await entities.insert(GeneTable, { ...decided, updatedAt: before });
+  await createGeneDesk({ ...services, database, events: { emit() {} } }).decide(
+    ...([tenant, decided.id, 'quarantined', 'wrong'] as const),
+  );
+  await entities.update(GeneTable, { id: decided.id }, { updatedAt: new Date(0) });
+  await entities.insert(TaskTable, task());
+  await distiller().run(signal);
+  t.true((await entities.count(GeneTable)) <= 502, 'there was room to make');
+  t.like(await entities.rows(GeneTable, { id: decided.id }, { limit: 1 }), [{ state: 'quarantined' }]);
+});

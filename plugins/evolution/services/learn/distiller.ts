@@ -298,9 +298,14 @@ export function createDistiller(parts: DistillerParts): Distiller {
     const surplus = await entities.rows(
       GeneTable,
       { agentName, source: 'local', state: { $ne: 'revoked' } },
-      { fields: ['id'], orderBy: { updatedAt: 'desc', id: 'desc' }, limit: MAX_GENES, offset: MAX_GENES / 2 },
+      {
+        fields: ['id', 'validation'],
+        ...{ orderBy: { updatedAt: 'desc', id: 'desc' }, limit: MAX_GENES, offset: MAX_GENES / 2 },
+      },
     );
-    await entities.erase(GeneTable, { id: { $in: surplus.map(({ id }) => id) } });
+    // What an administrator has decided about a gene holds, so it stays: learned again it would be a candidate.
+    const ids = surplus.flatMap(({ id, validation }) => (validation.decidedBy === 'operator' ? [] : id));
+    await entities.erase(GeneTable, { id: { $in: ids } });
   }
 
   return {
