@@ -1,11 +1,11 @@
 import { type Clock, type Logger, type TenantEntityManager, throttledLog } from 'agent-gateway';
 import type { Embeddings, Memory } from '../../contract.ts';
 import { MemoryEntity, type StoredMemory } from '../../store/memories.ts';
-import { type Candidate, textOf, toBytes, toVector } from './rank.ts';
+import { type Candidate, fittest, textOf, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
 const DEADLINE_MS = 5000;
-/** Memories that one search makes vectors of; the next searches make vectors of the others, which until then are found by their words. */
+/** Memories that one search makes vectors of, those first that share most words with the query; the next searches make vectors of the others, which until then are found by their words. */
 const MAX_NEW = 64;
 /** Characters of a text that go into its vector: providers refuse longer ones. */
 const MAX_TEXT = 4000;
@@ -78,7 +78,9 @@ export function createMeaning(parts: {
     if (embeddings === undefined) {
       return { vector: undefined, candidates: stored.map(({ memory }) => ({ memory, vector: undefined })) };
     }
-    const fresh = stored.filter(({ embeddingId }) => embeddingId !== embeddings.id).slice(0, MAX_NEW);
+    const missing = stored.filter(({ embeddingId }) => embeddingId !== embeddings.id);
+    // Words alone bring half of what words and a vector bring: the memory that was asked for would rank behind any that have one.
+    const fresh = missing.length > MAX_NEW ? await fittest(missing, query, MAX_NEW) : missing;
     const [[vector], vectors] = await Promise.all([
       embed(embeddings, entities.tenantId, [query]),
       embed(

@@ -55,6 +55,24 @@ export async function rank(
   return scored.sort((a, b) => b.score - a.score).slice(0, wanted.limit);
 }
 
+/** So many of the memories, those that share most words with the query; of equals those that come first. */
+export async function fittest<T extends { readonly memory: Memory }>(
+  stored: readonly T[],
+  query: string,
+  most: number,
+): Promise<readonly T[]> {
+  const asked = wordsOf(query);
+  const fits: { readonly one: T; readonly fit: number }[] = [];
+  for (const [index, one] of stored.entries()) {
+    if (index > 0 && index % STRETCH === 0) await turn();
+    fits.push({ one, fit: wordFit(asked, wordsOf(textOf(one.memory))) });
+  }
+  return fits
+    .sort((a, b) => b.fit - a.fit)
+    .slice(0, most)
+    .map(({ one }) => one);
+}
+
 /** What a memory is found by: its value, and its key unless that is an id, which means nothing. */
 export function textOf({ id, key, value }: Memory): string {
   return key === id ? value : `${key}\n${value}`;

@@ -203,6 +203,16 @@ test('one search makes a bounded number of vectors; the next ones go on', async 
   );
 });
 
+test('of more memories than one search makes vectors of, the first are those with the words that are asked for', async (t) => {
+  const { memories, database } = await openMemories(t, await sqlite(t), testEmbeddings());
+  const entities = database.forTenant(TENANT);
+  await memories.save(entities, 'ana', { key: 'old', value: 'likes green tea' });
+  for (let index = 0; index < 70; index += 1)
+    await memories.save(entities, 'ana', { key: `k${index}`, value: 'green lights are on' });
+  const [best] = await memories.search(entities, 'ana', 'likes green tea');
+  t.is(best?.key, 'old');
+});
+
 test('while the embeddings are away, saving works and a search finds by words; it is logged once', async (t) => {
   const embeddings = testEmbeddings();
   embeddings.isAway = true;
