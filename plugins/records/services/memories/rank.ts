@@ -13,7 +13,8 @@ const MAX_WORDS = 300;
 
 const RUN = /[\p{L}\p{M}\p{N}]+/gu;
 /** Scripts that put no blanks between words. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 
 /** What is looked for. */
 interface Wanted {

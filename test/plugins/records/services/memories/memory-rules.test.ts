@@ -145,7 +145,13 @@ test('words are compared without case, signs and forms of writing', (t) => {
 test('scripts without blanks are compared by neighbouring characters', (t) => {
   t.deepEqual([...wordsOf('我喜欢茶')], ['我喜', '喜欢', '欢茶']);
   t.deepEqual([...wordsOf('茶')], ['茶']);
-  t.true(wordFit(wordsOf('喜欢'), wordsOf('我喜欢茶')) === 1);
+  for (const [asked, text] of [
+    ['喜欢', '我喜欢茶'],
+    ['กาแฟ', 'ฉันชอบกาแฟ'],
+    ['ກາເຟ', 'ຂ້ອຍມັກກາເຟ'],
+    ['កាហ្វេ', 'ខ្ញុំចូលចិត្តកាហ្វេ'],
+  ])
+    t.is(wordFit(wordsOf(asked!), wordsOf(text!)), 1, text);
 });
 
 test('the fit is the part of the asked words that a text holds', (t) => {
