@@ -1,5 +1,5 @@
 import type { GeneExchange } from '../../evolution/contract.ts';
-import { contentOf } from '../rules/hub-gene.ts';
+import { contentOf, type HubGene } from '../rules/hub-gene.ts';
 import type { GeneStore } from '../store/genes.ts';
 import type { EventRow } from '../store/tables.ts';
 
@@ -14,6 +14,13 @@ export function createApply(parts: {
   const { exchange, genes } = parts;
   return async ({ type, gene, nodeId }) => {
     if (type === 'gene_promoted') await exchange.offerToAll([gene]);
-    else if (!(await genes.isHeldByOthers(nodeId, contentOf(gene)))) await exchange.withdraw([gene]);
+    else
+      for (const said of sayings(gene))
+        if (!(await genes.isHeldByOthers(nodeId, contentOf(said)))) await exchange.withdraw([said]);
   };
+}
+
+/** All that a gene may have said since it was promoted: one that began to fail says of its tool to avoid it, and copies still say to prefer it. */
+function sayings(gene: HubGene): readonly HubGene[] {
+  return ['prefer', 'avoid'].map((type) => ({ ...gene, strategy: { ...gene.strategy, type } }));
 }

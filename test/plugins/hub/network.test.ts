@@ -1,4 +1,6 @@
 import test from 'ava';
+import { contentHashOf } from '../../../plugins/evolution/rules/content-hash.ts';
+import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
 import { eachGatewayDatabase, type FreshDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { addGene, decide, found, nodesOf, startMesh, taken } from './network-kit.ts';
@@ -63,4 +65,22 @@ test('what rests, or belongs to a tenant that does not share, is reported to nob
   t.deepEqual(Object.keys(await taken(other)), ['resting']);
   const { body } = await other.request('/api/v1/genes');
   t.deepEqual(body.genes, []);
+});
+
+test('a gene that has failed since it was promoted is withdrawn with its copies, which still prefer its tool', async (t) => {
+  const members = await startMesh(t, [{}, {}]);
+  const [one, other] = members as [(typeof members)[0], (typeof members)[0]];
+  await until(async () => (await nodesOf(other)).length === 1, SOON);
+  const id = await addGene(one, 'refunds');
+  await decide(one, id, 'promote');
+  await until(async () => (await taken(other)).refunds === 'candidate', SOON);
+
+  const strategy = { component: 'builtin/calculator', type: 'avoid' };
+  const contentHash = contentHashOf({ taskClass: 'refunds', ...strategy });
+  await one.gateway.services.database
+    .forTenant(one.tenant.id)
+    .update(GeneTable, { id }, { strategy, contentHash, confidence: 0.2 });
+  t.is((await decide(one, id, 'revoke')).status, 200);
+  await until(async () => (await taken(other)).refunds === 'revoked', SOON);
+  t.pass();
 });
