@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
-import { closeGracefully, connectionsOf } from '../../foundation/http/connections.ts';
+import { closeGracefully, connectionsOf, mayServe } from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
@@ -59,6 +59,7 @@ export class Listeners {
     const handle = this.#options.handler(current);
     const answers = new Set<ServerResponse>();
     const serve: RequestListener = (request, response) => {
+      if (!mayServe(request.socket, response)) return;
       if (this.#isLeaving) response.shouldKeepAlive = false;
       answers.add(response);
       response.once('close', () => answers.delete(response));
@@ -150,8 +151,7 @@ export class Listeners {
 
   /** Stops accepting on every address; connections without a request are closed, others finish theirs. */
   async close(): Promise<void> {
-    const open = [...this.#open.values()];
-    await Promise.all(open.map(({ server, sockets }) => closeGracefully(server, sockets)));
+    await Promise.all(this.#open.values().map(({ server, sockets }) => closeGracefully(server, sockets)));
     this.#open.clear();
   }
 

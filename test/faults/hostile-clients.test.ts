@@ -252,6 +252,17 @@ test('pipelined requests are answered each, in order', async (t) => {
   await unharmed(t, gateway);
 });
 
+test('a client that pipelines thousands of requests loses its connection, and most of them are not served', async (t) => {
+  const gateway = await start(t);
+  const one = `GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\n\r\n`;
+  await exchange(gateway.url, one.repeat(200) + one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+  const { length } = gateway.logs();
+  await exchange(gateway.url, one.repeat(5_000));
+  await until(async () => /_in_flight 1\n/.test((await gateway.request('/metrics')).body));
+  t.true(gateway.logs().length - length < 1_000);
+  await unharmed(t, gateway);
+});
+
 test('a body that is refused before it is read does not corrupt the next request of the connection', async (t) => {
   const gateway = await start(t);
   const smuggled = 'GET /v1/tenants HTTP/1.1\r\nHost: x\r\n\r\n';
