@@ -8,26 +8,13 @@ const LINGER_BYTES = 32 * 1024 * 1024;
 /** Milliseconds of that: without a byte, and in all. */
 const LINGER_IDLE = 2_000;
 const LINGER_TIME = 5_000;
-/** Milliseconds after which a client that takes nothing of its answer is given up. */
-const SLOW_CLIENT = 60_000;
 
 /**
  * A response that may come before its request was read. The client is then still sending, and to close on it would reset the connection, which
  * takes the answer away before it was read. So the connection lingers instead (RFC 9112, 9.6).
- *
- * A client that does not read does not keep it for ever: what its answer is made of, a connection to the object store for example, is others' as well.
  */
 export class GatewayResponse extends ServerResponse {
-  override assignSocket(socket: Socket): void {
-    // Also before there is anything to take: Node closes a connection whose timer, set by the answer before, finds nobody listening.
-    this.on('timeout', () => {
-      if (socket.writableLength > 0) socket.destroy();
-    });
-    super.assignSocket(socket);
-  }
-
   override writeHead(...head: unknown[]): this {
-    this.setTimeout(SLOW_CLIENT);
     if (!this.req.complete) prepareEarlyAnswer(this);
     return super.writeHead(...(head as [number]));
   }

@@ -1,7 +1,12 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
-import { closeGracefully, connectionsOf, mayServe } from '../../foundation/http/connections.ts';
+import {
+  closeGracefully,
+  connectionsOf,
+  giveUpSlowClients,
+  mayServe,
+} from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
@@ -97,6 +102,7 @@ export class Listeners {
     });
     server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
     const sockets = connectionsOf(server);
+    giveUpSlowClients(server);
     await listen(server, address, owner);
     this.#open.set(key, { server, sockets, answers, isKernels, table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');

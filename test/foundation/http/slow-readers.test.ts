@@ -4,20 +4,19 @@ import net, { type AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { giveUpSlowClients, mayServe } from '../../../foundation/http/connections.ts';
 import { GatewayResponse } from '../../../foundation/http/early-answers.ts';
 
 const SLOW_CLIENT = 600;
 /** More than the buffers of a connection take. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x');
 
-class ImpatientResponse extends GatewayResponse {
-  override setTimeout(_: number, callback?: () => void): this {
-    return super.setTimeout(SLOW_CLIENT, callback);
-  }
-}
-
 async function serve(t: ExecutionContext, listener: RequestListener): Promise<Server> {
-  const server = createServer({ ServerResponse: ImpatientResponse }, listener).listen(0, '127.0.0.1');
+  const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
+    if (mayServe(request.socket, response)) listener(request, response);
+  });
+  giveUpSlowClients(server, SLOW_CLIENT);
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
     server.closeAllConnections();
@@ -80,4 +79,17 @@ test('a client may wait for its answer, and for the next part of it, for as long
   });
   while (text.split('two').length < 3 && !socket.closed) await pause(20);
   t.is(text.split('two').length, 3);
+});
+
+test('a connection that waits for its next request is closed when its time is over', async (t) => {
+  const server = await serve(t, (_, response) => response.end('one'));
+  server.keepAliveTimeout = 200;
+  const socket = ask(t, server).resume();
+  t.is(
+    await Promise.race([
+      once(socket, 'close').then(() => 'closed'),
+      pause(10 * SLOW_CLIENT, 'open', { ref: false }),
+    ]),
+    'closed',
+  );
 });

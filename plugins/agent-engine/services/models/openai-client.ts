@@ -84,10 +84,13 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     let isWhole = false;
     try {
       while (!decoder.isOver) {
-        const bytes = await response.read().catch((error: unknown) => {
+        let bytes: Buffer | undefined;
+        try {
+          bytes = await response.read();
+        } catch (error) {
           // A `finish_reason` makes an answer whole, with `[DONE]` or without.
           if (!decoder.isWhole || lifetime.signal.aborted) throw error;
-        });
+        }
         if (bytes === undefined) break;
         for (const chunk of decoder.feed(bytes)) {
           lifetime.signal.throwIfAborted();

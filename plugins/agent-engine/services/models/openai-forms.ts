@@ -85,6 +85,7 @@ export function createSoundChoices(newId: () => string) {
   }
 
   return (choices: readonly unknown[]): ChatChunk['choices'] | undefined => {
+    if (isPieceOfText(choices)) return choices;
     const sound: ChatChunk['choices'][number][] = [];
     for (const choice of choices) {
       const one = soundChoice(choice);
@@ -94,6 +95,14 @@ export function createSoundChoices(newId: () => string) {
     const isSame = sound.length === choices.length && sound.every((one, place) => one === choices[place]);
     return isSame ? (choices as ChatChunk['choices']) : sound;
   };
+}
+
+/** True of what most chunks are: a piece of text in the right form. */
+function isPieceOfText(choices: readonly unknown[]): choices is ChatChunk['choices'] {
+  const choice = choices[0] as { readonly index?: unknown; readonly delta?: Forms | null } | null | undefined;
+  const delta = choices.length === 1 && choice?.index === 0 ? choice.delta : undefined;
+  if (typeof delta?.content !== 'string') return false;
+  return (delta.refusal ?? delta.tool_calls ?? undefined) === undefined;
 }
 
 /** The same for the message of a plain answer, whose role is always the assistant's. A call in a server's own form, which has no function, stays as it is. */
