@@ -4,8 +4,8 @@ import net, { type AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { giveUpSlowClients, mayServe } from '../../../foundation/http/connections.ts';
 import { GatewayResponse } from '../../../foundation/http/early-answers.ts';
+import { giveUpSlowClients, mayServe } from '../../../foundation/http/open-requests.ts';
 
 const SLOW_CLIENT = 600;
 /** More than the buffers of a connection take. */
