@@ -36,6 +36,7 @@ function ask(t: ExecutionContext, server: Server, times = 1): net.Socket {
 for (const [what, send] of [
   ['that is complete', (response) => response.end(LARGE)],
   ['that is a stream', (response) => Readable.from([LARGE, LARGE]).pipe(response)],
+  ['that comes late', (response) => setTimeout(() => response.end(LARGE), 2 * SLOW_CLIENT)],
 ] as [string, (response: GatewayResponse) => void][]) {
   test(`a client that takes nothing of an answer ${what} is given up`, async (t) => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
