@@ -12,7 +12,7 @@ import {
 import { jsonObject } from '../v3-chat/tool-outputs.ts';
 import { reasonOf, workflowEvents } from './workflow-stream.ts';
 
-/** Milliseconds for which a synchronous call waits for its run; a request may take five minutes. */
+/** Milliseconds for which a synchronous call waits for its run. */
 const WAIT_MS = 240_000;
 
 /** Events of a run that are read at one time. */
