@@ -1,5 +1,8 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { request } from 'undici';
+import { type Child, startCommand } from './child.ts';
 
 /** The static token of gateways of benchmarks. */
 export const TOKEN = 'acp_benchmark_token_of_one_run_only';
@@ -27,6 +30,31 @@ export function gatewayEnvironment(folder: string): Record<string, string> {
 }
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
+
+/**
+ * Starts the version of the gateway in `root` as its `npm start` does, in production on an empty data folder, and stops it after `use`.
+ *
+ * @param use Gets the process, and the milliseconds until it was ready.
+ */
+export async function withGateway<T>(
+  root: string,
+  env: Record<string, string>,
+  use: (child: Child, wall: number) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+  const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const began = performance.now();
+  const child = await startCommand('sh', ['-c', scripts.start], {
+    cwd: root,
+    env: { ...gatewayEnvironment(folder), ...env },
+  });
+  try {
+    return await use(child, performance.now() - began);
+  } finally {
+    await child.stop();
+    await rm(folder, { recursive: true });
+  }
+}
 
 /** Raises the limits of the default tenant so that they do not interfere. */
 export function giveRoom(url: string, maxSessions: number): Promise<unknown> {

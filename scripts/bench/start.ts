@@ -1,10 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Child, startCommand } from './child.ts';
-import { gatewayEnvironment, giveRoom, TOKEN } from './gateway.ts';
+import { giveRoom, TOKEN, withGateway } from './gateway.ts';
 import { load, median } from './load.ts';
 
 /*
@@ -93,29 +91,6 @@ async function countModules(root: string): Promise<number> {
     child.process.kill('SIGUSR2');
     return Number(await child.line(/^modules (\d+)$/m));
   });
-}
-
-async function withGateway<T>(
-  root: string,
-  env: Record<string, string>,
-  use: (child: Child, wall: number) => Promise<T>,
-): Promise<T> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-start-'));
-  const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
-  const began = performance.now();
-  const child = await startCommand('sh', ['-c', scripts.start], {
-    cwd: root,
-    env: {
-      ...gatewayEnvironment(folder),
-      ...env,
-    },
-  });
-  try {
-    return await use(child, performance.now() - began);
-  } finally {
-    await child.stop();
-    await rm(folder, { recursive: true });
-  }
 }
 
 function row(...cells: readonly string[]): string {
