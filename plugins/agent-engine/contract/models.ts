@@ -74,7 +74,10 @@ export interface ChatCompletion {
   readonly [extra: string]: unknown;
 }
 
-/** A piece of a tool call inside a stream; pieces of one `index` are joined, `arguments` by concatenation. */
+/**
+ * A piece of a tool call inside a stream; pieces of one `index` are joined, `arguments` by concatenation. Whoever reads a stream of the port finds each call
+ * at an index of its own, with an id of its own in its first piece, whatever the provider wrote.
+ */
 export interface ToolCallDelta {
   readonly index: number;
   readonly id?: string;

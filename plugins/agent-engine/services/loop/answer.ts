@@ -26,7 +26,7 @@ export const MAX_CALLS = 64;
 export const MAX_ANSWER = 2 * 1024 * 1024;
 
 interface OpenCall {
-  id: string;
+  readonly id: string;
   name: string;
   arguments: string;
   extra: ToolCall['extra_content'];
@@ -34,29 +34,21 @@ interface OpenCall {
 
 const NOTHING: AnswerPart = { text: '', reasoning: '' };
 
-/**
- * Starts an answer, to be joined from chunks. Calls are joined by `index`; servers that give each call the index 0 are understood by their ids.
- *
- * @param newId makes an id for a call that has none, or that has the id of another call
- */
-export function joinAnswer(newId: () => string) {
-  const calls: OpenCall[] = [];
-  const byIndex = new Map<number, OpenCall | undefined>();
+/** Starts an answer, to be joined from chunks. */
+export function joinAnswer() {
+  const calls = new Map<number, OpenCall>();
   let text = '';
   let thoughts = '';
   let size = 0;
-  let dropped = 0;
   let finishReason: string | undefined;
   let usage: Usage | undefined;
   const reasoningDetails: unknown[] = [];
 
-  function openCall(index: number, id: string | undefined): OpenCall | undefined {
-    const isFull = calls.length >= MAX_CALLS;
-    if (isFull) dropped += 1;
-    const call = isFull ? undefined : { id: id ?? '', name: '', arguments: '', extra: undefined };
-    if (call !== undefined) calls.push(call);
-    // Beyond `MAX_CALLS` no new index is kept either.
-    if (!isFull || byIndex.has(index)) byIndex.set(index, call);
+  function callAt(index: number, id: string): OpenCall {
+    const known = calls.get(index);
+    if (known !== undefined) return known;
+    const call = { id, name: '', arguments: '', extra: undefined };
+    calls.set(index, call);
     return call;
   }
 
@@ -82,12 +74,8 @@ export function joinAnswer(newId: () => string) {
       grow(added.length + reasoning.length);
       text += added;
       thoughts += reasoning;
-      for (const { index, id, function: piece, extra_content } of tool_calls ?? []) {
-        const known = byIndex.get(index);
-        const isOther = known !== undefined && !!id && id !== known.id && known.id !== '' && !!piece?.name;
-        const call = known === undefined || isOther ? openCall(index, id) : known;
-        if (call === undefined) continue;
-        call.id ||= id ?? '';
+      for (const { index, id = '', function: piece, extra_content } of tool_calls ?? []) {
+        const call = callAt(index, id);
         call.extra ??= extra_content;
         call.name += piece?.name ?? '';
         call.arguments += piece?.arguments ?? '';
@@ -97,15 +85,21 @@ export function joinAnswer(newId: () => string) {
     },
     /** What has come so far. */
     answer(): Answer {
-      const used = new Set<string>();
-      const whole = calls.map((call): ToolCall => {
-        const id = call.id === '' || used.has(call.id) ? newId() : call.id;
-        used.add(id);
-        const { name, arguments: text, extra } = call;
-        const added = extra !== undefined && { extra_content: extra };
-        return { id, type: 'function', function: { name, arguments: text }, ...added };
-      });
-      return { text, calls: whole, dropped, finishReason, usage, reasoning: thoughts, reasoningDetails };
+      const made = [...calls.values()].slice(0, MAX_CALLS);
+      return {
+        text,
+        calls: made.map(({ id, name, arguments: given, extra }) => ({
+          id,
+          type: 'function',
+          function: { name, arguments: given },
+          ...(extra !== undefined && { extra_content: extra }),
+        })),
+        dropped: calls.size - made.length,
+        finishReason,
+        usage,
+        reasoning: thoughts,
+        reasoningDetails,
+      };
     },
   };
 }

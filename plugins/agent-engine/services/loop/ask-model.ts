@@ -42,7 +42,7 @@ export async function askModel(
   const request = requestOf(frame, tools, model.info);
   let answeredBy: ModelInfo = model.info;
   const newId = () => `call_${ids.uuid()}`;
-  const joined = joinAnswer(newId);
+  const joined = joinAnswer();
   const secret = frame.secret === '' ? undefined : frame.secret;
   const text = guarded(guard, secret, refuse);
   // Reasoning is no answer: where it gives away what it must not, the rest of it is withheld, and the answer goes on.

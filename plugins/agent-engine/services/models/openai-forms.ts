@@ -1,4 +1,5 @@
 import type { ChatChunk, ChatDelta, ChatMessage, ToolCall, ToolCallDelta } from '../../contract.ts';
+import { createCallIds } from './call-ids.ts';
 
 /*
  * Servers that say they speak OpenAI's format write parts of it in forms of their own: content in parts, arguments that are no text, calls without
@@ -29,7 +30,7 @@ interface OpenCall {
 export function createSoundChoices(newId: () => string) {
   const calls: OpenCall[] = [];
   const byIndex = new Map<unknown, OpenCall>();
-  const ids = new Set<string>();
+  const idOf = createCallIds(newId);
 
   /** The call that a piece goes on with; undefined for the first piece of a call. */
   function knownCall(index: unknown, id: string, name: string, more: string): OpenCall | undefined {
@@ -59,7 +60,7 @@ export function createSoundChoices(newId: () => string) {
     if (isNamed) call.name += name;
     return {
       index: call.index,
-      ...(known === undefined && { id: uniqueId(id, ids, newId) }),
+      ...(known === undefined && { id: idOf(id) }),
       ...rest,
       ...(isObject(called) && {
         function: { ...(isNamed && { name }), ...(more !== undefined && { arguments: more }), ...others },
@@ -111,10 +112,10 @@ export function soundMessage(message: object, newId: () => string): ChatMessage 
   const calls: unknown = sound?.tool_calls ?? undefined;
   if (sound === undefined || calls === undefined) return sound;
   if (!isListOfObjects(calls)) return undefined;
-  const ids = new Set<string>();
+  const idOf = createCallIds(newId);
   const tool_calls = calls.map((call) => {
     const { id, function: called } = call;
-    const own = { ...call, id: uniqueId(textOf(id), ids, newId) };
+    const own = { ...call, id: idOf(textOf(id)) };
     if (!isObject(called)) return own;
     const written = argumentsOf(called.arguments) ?? '';
     return { ...own, function: { ...called, name: textOf(called.name), arguments: written } };
@@ -142,13 +143,6 @@ function soundText<T extends Forms>(said: T): T | undefined {
 /** A text, or the texts of parts. */
 function textIn(value: unknown): string {
   return isListOfObjects(value) ? value.map(({ text }) => textOf(text)).join('') : textOf(value);
-}
-
-/** The id, unless another call of the answer has it: by their ids calls find their results. */
-function uniqueId(id: string, used: Set<string>, newId: () => string): string {
-  const unique = id === '' || used.has(id) ? newId() : id;
-  used.add(unique);
-  return unique;
 }
 
 /** Arguments as JSON text; undefined for none. */

@@ -41,6 +41,7 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
   const { timeouts, redact } = rules;
   const connections = createProviderFetch(rules);
   const model = options.createModel(connections.fetch);
+  const newId = () => `call_${ids.opaque()}`;
   const warn = createWarningLog(log, `${provider}/${model.modelId}`, redact);
 
   async function prepare(request: ChatRequest, context: ModelCallContext, { signal }: Lifetime) {
@@ -69,7 +70,7 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
       const prepared = await prepare(request, context, lifetime);
       const result = await orAborted(model.doGenerate(prepared), lifetime.signal);
       warn(result.warnings);
-      return toCompletion(result, headOf(request));
+      return toCompletion(result, headOf(request), newId);
     } catch (error) {
       throw failure(error, lifetime);
     }
@@ -79,7 +80,7 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
     beforeCall?.();
     using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
     using _ = connections.begin(lifetime, timeouts.firstByteMs);
-    const translator = createChunkTranslator(headOf(request));
+    const translator = createChunkTranslator(headOf(request), newId);
     try {
       lifetime.signal.throwIfAborted();
       const prepared = await prepare(request, context, lifetime);

@@ -1,5 +1,6 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { ChatChunk, ChatDelta, FinishReason } from '../../../contract.ts';
+import { createCallIds } from '../call-ids.ts';
 import { malformed } from '../provider-errors.ts';
 import { type AnswerHead, type ReasoningDetail, toFinishReason, toUsage } from './completion.ts';
 
@@ -18,12 +19,17 @@ const MOST_CALLS = 1000;
 /**
  * Turns the parts of one streamed answer into chunks. The first chunk has the role and comes with the first content, so that a stream that fails
  * before it did not begin. The caller handles `error` parts.
+ *
+ * @param newId makes an id for a call that has none, or that has the id of another call
  */
-export function createChunkTranslator(head: AnswerHead) {
+export function createChunkTranslator(head: AnswerHead, newId: () => string) {
   let { id, model } = head;
   let hasBegun = false;
   let isFinished = false;
-  const calls = new Map<string, StreamedCall>();
+  /** Calls that are not whole yet, by the provider's ids. */
+  const open = new Map<string, StreamedCall>();
+  const idOf = createCallIds(newId);
+  let count = 0;
   const thoughts = new Map<string, { text: string; metadata: SharedV4ProviderMetadata | undefined }>();
 
   function chunk(delta: ChatDelta, finish_reason: FinishReason | null = null): ChatChunk {
@@ -51,10 +57,11 @@ export function createChunkTranslator(head: AnswerHead) {
   }
 
   function beginCall(callId: string, name: string, isStreamed: boolean, extra?: SharedV4ProviderMetadata) {
-    if (calls.size >= MOST_CALLS) throw malformed('it calls too many tools');
-    const call = { index: calls.size, isStreamed, hasArguments: false };
-    calls.set(callId, call);
-    const begun = { index: call.index, id: callId, type: 'function' as const };
+    if (count >= MOST_CALLS) throw malformed('it calls too many tools');
+    const call = { index: count, isStreamed, hasArguments: false };
+    count += 1;
+    open.set(callId, call);
+    const begun = { index: call.index, id: idOf(callId), type: 'function' as const };
     const delta = { ...begun, function: { name, arguments: '' }, ...(extra && { extra_content: extra }) };
     return { call, delta: { tool_calls: [delta] } };
   }
@@ -66,11 +73,14 @@ export function createChunkTranslator(head: AnswerHead) {
 
   /** The whole call, which providers send after its pieces as well as instead of them. */
   function finishCall({ toolCallId, toolName, input, providerMetadata }: Part<'tool-call'>): ChatChunk[] {
-    const known = calls.get(toolCallId);
+    const known = open.get(toolCallId);
     if (known === undefined) {
       const { call, delta } = beginCall(toolCallId, toolName, false, providerMetadata);
+      open.delete(toolCallId);
       return say(delta, writeArguments(call, input));
     }
+    // What comes with this id from now on is another call's.
+    open.delete(toolCallId);
     const extra = providerMetadata && { index: known.index, extra_content: providerMetadata };
     return say(
       ...(known.hasArguments || input === '' ? [] : [writeArguments(known, input)]),
@@ -115,7 +125,7 @@ export function createChunkTranslator(head: AnswerHead) {
           return say(beginCall(part.id, part.toolName, isStreamed).delta);
         }
         case 'tool-input-delta': {
-          const call = calls.get(part.id);
+          const call = open.get(part.id);
           return call?.isStreamed && part.delta !== '' ? say(writeArguments(call, part.delta)) : [];
         }
         case 'tool-call':

@@ -6,6 +6,7 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider';
 import type { ChatCompletion, ChatMessage, FinishReason, ToolCall, Usage } from '../../../contract.ts';
+import { createCallIds } from '../call-ids.ts';
 import { countedUsage } from '../openai-answer.ts';
 import { malformed } from '../provider-errors.ts';
 
@@ -20,13 +21,20 @@ export interface AnswerHead {
 /**
  * A whole answer in OpenAI's format. Thoughts are in `reasoning_content`. What tools of the provider's own did is left out, and so
  * are sources and files, for which the format has no place. Throws `model.upstream` for an answer that was not finished.
+ *
+ * @param newId makes an id for a call that has none, or that has the id of another call
  */
-export function toCompletion(result: LanguageModelV4GenerateResult, head: AnswerHead): ChatCompletion {
+export function toCompletion(
+  result: LanguageModelV4GenerateResult,
+  head: AnswerHead,
+  newId: () => string,
+): ChatCompletion {
   const finish_reason = toFinishReason(result.finishReason);
   const texts: string[] = [];
   const thoughts: string[] = [];
   const details: ReasoningDetail[] = [];
   const calls: ToolCall[] = [];
+  const idOf = createCallIds(newId);
   for (const part of result.content) {
     if (part.type === 'text') texts.push(part.text);
     if (part.type === 'reasoning') {
@@ -35,7 +43,7 @@ export function toCompletion(result: LanguageModelV4GenerateResult, head: Answer
     }
     if (part.type === 'tool-call' && !part.providerExecuted) {
       calls.push({
-        id: part.toolCallId,
+        id: idOf(part.toolCallId),
         type: 'function',
         function: { name: part.toolName, arguments: part.input },
         ...(part.providerMetadata && { extra_content: part.providerMetadata }),

@@ -26,11 +26,7 @@ const chunk = (delta: ChatDelta, finish_reason: string | null = null): ChatChunk
 });
 
 function join(deltas: readonly ChatDelta[]) {
-  let ids = 0;
-  const builder = joinAnswer(() => {
-    ids += 1;
-    return `new-${ids}`;
-  });
+  const builder = joinAnswer();
   for (const delta of deltas) builder.add(chunk(delta));
   return builder.answer();
 }
@@ -70,33 +66,6 @@ test('however an answer is cut into chunks, it is joined to the same', (t) => {
   );
 });
 
-test('calls without an id, or with the id of another, get one of their own', (t) => {
-  const { calls } = join([
-    { tool_calls: [{ index: 0, function: { name: 'a' } }] },
-    { tool_calls: [{ index: 1, id: 'x', function: { name: 'b' } }] },
-    { tool_calls: [{ index: 2, id: 'x', function: { name: 'c' } }] },
-  ]);
-  t.deepEqual(
-    calls.map(({ id }) => id),
-    ['new-1', 'x', 'new-2'],
-  );
-});
-
-test('a server that gives every call the index 0 is understood by their ids', (t) => {
-  const { calls } = join([
-    { tool_calls: [{ index: 0, id: 'x', function: { name: 'a', arguments: '{' } }] },
-    { tool_calls: [{ index: 0, id: 'x', function: { arguments: '}' } }] },
-    { tool_calls: [{ index: 0, id: 'y', function: { name: 'b', arguments: '{}' } }] },
-  ]);
-  t.deepEqual(
-    calls.map(({ id, function: { name, arguments: given } }) => [id, name, given]),
-    [
-      ['x', 'a', '{}'],
-      ['y', 'b', '{}'],
-    ],
-  );
-});
-
 test('calls beyond the most are counted and not kept', (t) => {
   const { calls, dropped } = join(
     Array.from({ length: MAX_CALLS + 10 }, (_, index) => ({
@@ -122,7 +91,7 @@ test('what a model says instead of an answer is its text', (t) => {
 });
 
 test('the last usage and finish reason count', (t) => {
-  const builder = joinAnswer(() => 'x');
+  const builder = joinAnswer();
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   builder.add({ ...chunk({}), usage: { ...usage, prompt_tokens: 9 } });
   builder.add(chunk({}, 'length'));

@@ -22,7 +22,7 @@ function sound(...deltas: readonly object[]): (ChatDelta | undefined)[] {
 
 /** The calls of a stream, joined by their index: `[id, name, arguments]`. */
 function callsOf(...pieces: readonly (readonly object[])[]): unknown[] {
-  const joined = joinAnswer(() => 'of the reader');
+  const joined = joinAnswer();
   for (const delta of sound(...pieces.map((tool_calls) => ({ tool_calls }))))
     joined.add(chunk([{ index: 0, delta }]));
   return joined.answer().calls.map(({ id, function: { name, arguments: given } }) => [id, name, given]);

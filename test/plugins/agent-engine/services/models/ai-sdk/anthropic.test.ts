@@ -1,4 +1,5 @@
 import test from 'ava';
+import { joinAnswer } from '../../../../../../plugins/agent-engine/services/loop/answer.ts';
 import { anthropic, anthropicErrorEvent, anthropicEvents } from '../../../../../support/fake-anthropic.ts';
 import { rawStream, startFakeProvider } from '../../../../../support/fake-provider.ts';
 import { API_KEY, ask, collect, context, failureOf, textOf } from '../calls.ts';
@@ -137,6 +138,25 @@ test('a stream has role, thoughts, text, arguments in pieces, the reason, and on
     [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }],
   );
   t.deepEqual(chunks.at(-1)?.choices, []);
+});
+
+test('calls with the id of another get one of their own, whole and streamed', async (t) => {
+  const call = (city: string) => ({ type: 'tool_use', id: 'x', name: 'weather', input: { city } }) as const;
+  const answer = anthropic({ content: [call('Oslo'), call('Rome')], stop_reason: 'tool_use' });
+  await using provider = await startFakeProvider(answer, answer);
+  await using client = await clientOf('anthropic', provider.url);
+  const asked = ask('Weather?', { tools: [WEATHER] });
+  const whole = await client.complete(asked, context());
+  const joined = joinAnswer();
+  for (const chunk of await collect(client.stream(asked, context()))) joined.add(chunk);
+  for (const calls of [whole.choices[0]!.message.tool_calls!, joined.answer().calls]) {
+    t.deepEqual(
+      calls.map(({ function: { arguments: given } }) => given),
+      ['{"city":"Oslo"}', '{"city":"Rome"}'],
+    );
+    t.is(calls[0]!.id, 'x');
+    t.regex(calls[1]!.id, /^call_/);
+  }
 });
 
 test('thoughts go back to Anthropic with their signature, and none are asked for where it is lost', async (t) => {
