@@ -25,5 +25,6 @@ export * from './contract/redact-value.ts';
 export * from './contract/run-context.ts';
 export * from './contract/sandbox.ts';
 export * from './contract/sandbox-engines.ts';
+export * from './contract/thoughts.ts';
 export * from './contract/tools.ts';
 export * from './contract/turn-failed.ts';

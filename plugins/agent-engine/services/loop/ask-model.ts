@@ -11,11 +11,11 @@ import {
   type Finding,
   type Guard,
   GuardErrors,
+  keptThoughts,
   type ModelInfo,
   type ToolCall,
   type ToolDefinition,
 } from '../../contract.ts';
-import { keptThoughts } from '../models/thoughts.ts';
 import { type Answer, joinAnswer } from './answer.ts';
 import { type Frame, joinTexts, type LoopParts, type Turn } from './frame.ts';
 import { assistantMessage } from './step.ts';
@@ -88,11 +88,13 @@ export async function askModel(
 
   const given = joined.answer();
   const calls = given.calls.map((call) => withSafeNames(call, guard.redact, newId));
-  // Others want their thoughts back signed, or not at all.
-  const thoughts = answeredBy.provider === 'openai' ? keptThoughts(given.reasoning) : [];
+  const thoughts = keptThoughts(given.reasoning, answeredBy);
   const answer = { ...given, calls, reasoningDetails: [...given.reasoningDetails, ...thoughts] };
   const use = toModelUse(frame.model, answeredBy, answer.usage, () =>
-    estimateUse(request, assistantMessage(answer.text, answer.calls)),
+    estimateUse(request, {
+      ...assistantMessage(answer.text, answer.calls),
+      reasoning_content: answer.reasoning,
+    }),
   );
   turn.uses.push({ ...use, span });
   return answer;

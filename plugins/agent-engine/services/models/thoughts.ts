@@ -1,5 +1,5 @@
 import { GatewayError } from 'agent-gateway';
-import { type ChatMessage, ModelErrors } from '../../contract.ts';
+import { type ChatMessage, ModelErrors, THOUGHTS } from '../../contract.ts';
 
 /*
  * Some servers of models that think (DeepSeek, Kimi) want the thoughts of earlier answers back, as `reasoning_content`, once a conversation has calls of tools,
@@ -8,15 +8,6 @@ import { type ChatMessage, ModelErrors } from '../../contract.ts';
 
 /** The member in which these servers give thoughts, and want them back. */
 const MEMBER = 'reasoning_content';
-/** The `type` of a member of `reasoning_details` that holds such thoughts. */
-const TYPE = 'agent-gateway.thoughts';
-/** Characters of thoughts that are kept of one answer, the last ones: they are part of the state of a turn that waits. */
-const MOST = 16_384;
-
-/** Thoughts as a message keeps them in its `reasoning_details` during a turn; nothing for an answer without. Pure. */
-export function keptThoughts(text: string): readonly unknown[] {
-  return text === '' ? [] : [{ type: TYPE, text: text.slice(-MOST).toWellFormed() }];
-}
 
 /** True of the refusal of a server that wants thoughts back which these messages, sent as they are, did not bring. Pure. */
 export function wantsThoughts(error: unknown, messages: readonly ChatMessage[]): boolean {
@@ -27,8 +18,7 @@ export function wantsThoughts(error: unknown, messages: readonly ChatMessage[]):
 }
 
 /**
- * Messages as a server of OpenAI's format gets them. Where it wants thoughts, each answer brings them: its own, or none, as of a session, which does not
- * keep them. Pure.
+ * Messages as a server of OpenAI's format gets them. Where it wants thoughts, each answer brings them: its own (`keptThoughts`), or none. Pure.
  */
 export function withThoughts(messages: readonly ChatMessage[], areWanted: boolean): readonly ChatMessage[] {
   if (
@@ -55,5 +45,5 @@ function isAnswer({ role }: ChatMessage): boolean {
 
 function isThoughts(detail: unknown): detail is { readonly text: string } {
   const { type, text } = (detail ?? {}) as Record<string, unknown>;
-  return type === TYPE && typeof text === 'string';
+  return type === THOUGHTS && typeof text === 'string';
 }

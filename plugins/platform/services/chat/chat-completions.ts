@@ -101,7 +101,7 @@ export function createChatCompletions(parts: ChatParts) {
       answer,
       span: asked.endSpan(),
     });
-    const messages = [keptAnswer(answer)];
+    const messages = [keptAnswer(answer, answeredBy)];
     await conversation.keep({ model: model.info.id, source: 'chat', messages, uses: [use] });
     return usage;
   }

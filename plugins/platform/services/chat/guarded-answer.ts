@@ -3,8 +3,10 @@ import {
   type ChatMessage,
   type Guard,
   GuardErrors,
+  keptThoughts,
   MAX_KEPT,
   ModelErrors,
+  type ModelInfo,
   redactValue,
   type ToolCall,
 } from '../../../agent-engine/contract.ts';
@@ -73,14 +75,15 @@ function redactMessage<M extends ChatMessage>(message: M, guard: Guard): M {
  * thoughts that their provider wants back. Other thoughts and additions are not kept: many providers refuse every later turn that brings them.
  * Pure.
  */
-export function keptAnswer(answer: ChatMessage): ChatMessage {
+export function keptAnswer(answer: ChatMessage, answeredBy: Pick<ModelInfo, 'provider'>): ChatMessage {
   const { content, refusal, tool_calls, reasoning_content, reasoning_details } = answer;
   const text = content || (refusal as ChatMessage['content']);
   if (!tool_calls?.length) return { role: 'assistant', content: text || '' };
+  const thoughts = typeof reasoning_content === 'string' ? keptThoughts(reasoning_content, answeredBy) : [];
+  const details = [...(Array.isArray(reasoning_details) ? reasoning_details : []), ...thoughts];
   return {
     ...{ role: 'assistant', content: text || null, tool_calls },
-    ...(reasoning_content !== undefined && { reasoning_content }),
-    ...(reasoning_details !== undefined && { reasoning_details }),
+    ...(details.length > 0 && { reasoning_details: details }),
   };
 }
 

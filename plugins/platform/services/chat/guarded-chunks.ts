@@ -39,7 +39,8 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   const content = guard.redactStream();
   let said = '';
   let refused = '';
-  const thoughts: unknown[] = [];
+  let thoughts = '';
+  const details: unknown[] = [];
   let size = 0;
   let finish: Choice | undefined;
 
@@ -105,9 +106,16 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return safe;
   }
 
-  function think(details: readonly unknown[]): void {
-    grow(JSON.stringify(details).length);
-    thoughts.push(...details);
+  function think(text: string): string {
+    grow(text.length);
+    const safe = guardText('reasoning_content', text);
+    thoughts += safe;
+    return safe;
+  }
+
+  function keepDetails(given: readonly unknown[]): void {
+    grow(JSON.stringify(given).length);
+    details.push(...given);
   }
 
   /** Members that are not spoken text: reasoning, tool calls, and what providers invent. */
@@ -116,8 +124,9 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (name === 'content') return typeof value === 'string' ? speak(value) : redactValue(value, guard);
     if (name === 'tool_calls') return (value as readonly ToolCallDelta[]).map(guardCall);
     if (name === 'refusal' && typeof value === 'string') return refuse(value);
+    if (name === 'reasoning_content' && typeof value === 'string') return think(value);
     const guarded = typeof value === 'string' ? guardText(name, value) : redactValue(value, guard);
-    if (name === 'reasoning_details' && Array.isArray(guarded)) think(guarded);
+    if (name === 'reasoning_details' && Array.isArray(guarded)) keepDetails(guarded);
     return guarded;
   }
 
@@ -158,6 +167,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     for (const [name, redactor] of texts) {
       const held = redactor.end();
       if (name === 'refusal') refused += held;
+      if (name === 'reasoning_content') thoughts += held;
       if (held !== '') delta[name] = held;
     }
     const held = [...calls].flatMap(([index, call]) => {
@@ -184,7 +194,8 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
       content: said === '' && (calls.size > 0 || refused !== '') ? null : said,
       ...(refused !== '' && { refusal: refused }),
       ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
-      ...(thoughts.length > 0 && { reasoning_details: thoughts }),
+      ...(thoughts !== '' && { reasoning_content: thoughts }),
+      ...(details.length > 0 && { reasoning_details: details }),
     }),
   };
 }

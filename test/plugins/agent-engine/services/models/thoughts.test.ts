@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { ChatMessage } from '../../../../../plugins/agent-engine/contract.ts';
-import { keptThoughts, withThoughts } from '../../../../../plugins/agent-engine/services/models/thoughts.ts';
+import { type ChatMessage, keptThoughts } from '../../../../../plugins/agent-engine/contract.ts';
+import { withThoughts } from '../../../../../plugins/agent-engine/services/models/thoughts.ts';
 import { failure, type ProviderScript, plain, startFakeProvider } from '../../../../support/fake-provider.ts';
 import { ask, clientFor, collect, context, failureOf } from './calls.ts';
 
@@ -8,17 +8,22 @@ const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}'
 const answer = (more: Partial<ChatMessage> = {}): ChatMessage => ({
   ...{ role: 'assistant', content: null, tool_calls: [call], ...more },
 });
+const OPENAI = { provider: 'openai' };
 const result: ChatMessage = { role: 'tool', tool_call_id: 'c', content: 'done' };
 const user: ChatMessage = { role: 'user', content: 'Hi' };
 const signed = { text: 'hm', provider_metadata: { anthropic: { signature: 's' } } };
 
 test('thoughts leave for servers that want them alone, and what others signed stays as it is', (t) => {
-  const messages = [user, answer({ reasoning_details: [signed, ...keptThoughts('I think')] }), result];
+  const messages = [
+    user,
+    answer({ reasoning_details: [signed, ...keptThoughts('I think', OPENAI)] }),
+    result,
+  ];
   t.deepEqual(withThoughts(messages, false), [user, answer({ reasoning_details: [signed] }), result]);
   t.deepEqual(withThoughts(messages, true), [
     ...[user, answer({ reasoning_content: 'I think', reasoning_details: [signed] }), result],
   ]);
-  const own = [answer({ reasoning_details: keptThoughts('I think') })];
+  const own = [answer({ reasoning_details: keptThoughts('I think', OPENAI) })];
   t.deepEqual(withThoughts(own, false), [answer()]);
 });
 
@@ -35,8 +40,8 @@ test('an answer without thoughts brings none, which is what these servers want o
 });
 
 test('of long thoughts the last are kept', (t) => {
-  t.deepEqual(keptThoughts(''), []);
-  const [kept] = keptThoughts(`${'a'.repeat(20_000)}end`) as [{ text: string }];
+  t.deepEqual(keptThoughts('', OPENAI), []);
+  const [kept] = keptThoughts(`${'a'.repeat(20_000)}end`, OPENAI) as [{ text: string }];
   t.is(kept.text.length, 16_384);
   t.true(kept.text.endsWith('end'));
 });
@@ -54,7 +59,7 @@ const thinking: ProviderScript = (reply) => {
 test('a server that wants thoughts is asked once more with them, and from then on at once', async (t) => {
   await using provider = await startFakeProvider(thinking);
   await using client = clientFor(provider.url);
-  const messages = [user, answer({ reasoning_details: keptThoughts('I think') }), result];
+  const messages = [user, answer({ reasoning_details: keptThoughts('I think', OPENAI) }), result];
   const request = ask('', { messages });
   t.is((await client.complete(request, context())).choices[0]?.message.content, 'Done');
   t.deepEqual(

@@ -60,6 +60,7 @@ test('arguments of tool calls and reasoning pass the guard too', (t) => {
   t.deepEqual(message, {
     role: 'assistant',
     content: null,
+    reasoning_content: 'the [R]',
     tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"[R]"}' } }],
   });
   t.false(JSON.stringify(all).includes('SECRET'));
@@ -84,7 +85,7 @@ test('what the provider wants back with calls is kept', (t) => {
 
 const CALLS = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] as const;
 
-for (const { title, answer, kept } of [
+for (const { title, answer, kept, answeredBy } of [
   {
     title: 'of an answer the text is kept, without thoughts and additions',
     answer: {
@@ -101,11 +102,23 @@ for (const { title, answer, kept } of [
   {
     title: 'calls are kept with the thoughts that led to them',
     answer: { content: '', tool_calls: CALLS, reasoning_content: 'hm', reasoning_details: [{}], audio: null },
-    kept: { content: null, tool_calls: CALLS, reasoning_content: 'hm', reasoning_details: [{}] },
+    kept: {
+      ...{ content: null, tool_calls: CALLS },
+      reasoning_details: [{}, { type: 'agent-gateway.thoughts', text: 'hm' }],
+    },
+  },
+  {
+    title: 'of a provider that signs thoughts, others are not kept',
+    answeredBy: { provider: 'anthropic' },
+    answer: { content: '', tool_calls: CALLS, reasoning_content: 'hm', reasoning_details: [{}] },
+    kept: { content: null, tool_calls: CALLS, reasoning_details: [{}] },
   },
 ]) {
   test(title, (t) =>
-    t.deepEqual(keptAnswer({ role: 'assistant', ...answer }), { role: 'assistant', ...kept }),
+    t.deepEqual(keptAnswer({ role: 'assistant', ...answer }, { provider: 'openai', ...answeredBy }), {
+      role: 'assistant',
+      ...kept,
+    }),
   );
 }
 
