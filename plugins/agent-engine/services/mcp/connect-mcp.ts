@@ -9,6 +9,8 @@ import {
   SSEClientTransport,
   SseError,
   StreamableHTTPClientTransport,
+  specTypeSchemas,
+  type Transport,
 } from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { boundedFetch } from './bounded-fetch.ts';
@@ -38,11 +40,13 @@ const NO_VALIDATOR: jsonSchemaValidator = {
  * follow redirects within the origin only. A connection that breaks closes, or fails the requests that wait for it, within a few seconds.
  *
  * @param version the gateway's, which is sent to the server
+ * @param onFlaws is told why tools of a list are left out, once for each list
  */
 export async function connectMcp(
   endpoint: McpEndpoint,
   version: string,
   signal: AbortSignal,
+  onFlaws: (flaws: readonly string[]) => void,
 ): Promise<Client> {
   const client = new Client(
     { name: 'agent-gateway', version },
@@ -53,7 +57,9 @@ export async function connectMcp(
     },
   );
   try {
-    await client.connect(transportOf(endpoint), { signal, timeout: CONNECT_MS });
+    const transport = transportOf(endpoint);
+    await client.connect(transport, { signal, timeout: CONNECT_MS });
+    keepSoundTools(transport, onFlaws);
   } catch (error) {
     await client.close();
     throw error;
@@ -63,6 +69,34 @@ export async function connectMcp(
     if (error instanceof SseError) client.close().catch(() => {});
   };
   return client;
+}
+
+/** Lists of tools reach the library without what it would refuse: one flaw of one tool would cost all of them. */
+function keepSoundTools(transport: Transport, onFlaws: (flaws: readonly string[]) => void): void {
+  const deliver = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    const result = 'result' in message ? message.result : undefined;
+    if (result !== undefined && Array.isArray(result.tools)) {
+      const { tools, flaws } = soundTools(result.tools);
+      result.tools = tools;
+      if (flaws.length > 0) onFlaws(flaws);
+    }
+    deliver?.(message, extra);
+  };
+}
+
+/** The tools of a list with what the gateway uses of them, and what the others lack. Pure. */
+export function soundTools(listed: readonly unknown[]) {
+  const tools: object[] = [];
+  const flaws: string[] = [];
+  for (const entry of listed) {
+    const { name, title, description, inputSchema } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    const tool = { name, title, description, inputSchema };
+    const { issues } = specTypeSchemas.Tool['~standard'].validate(tool);
+    if (issues === undefined) tools.push(tool);
+    else flaws.push(`${String(name).slice(0, 128)}: ${issues[0]!.path?.join('.')}: ${issues[0]!.message}`);
+  }
+  return { tools, flaws };
 }
 
 function transportOf(endpoint: McpEndpoint) {

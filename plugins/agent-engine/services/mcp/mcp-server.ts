@@ -42,6 +42,8 @@ const LIST_MS = 30_000;
 const MAX_TOOLS = 128;
 /** Characters of a tool's description and schema at most: they are part of each call of a model. */
 const MAX_TOOL = 128 * 1024;
+/** Tools with flaws that one line of the log names. */
+const MAX_FLAWS = 10;
 
 /** The kind McpServer of agents.d. Nothing is connected before a tool is asked for. */
 export function mcpServerKind(parts: McpKindParts): KindDefinition<typeof McpServerSpec, McpServer> {
@@ -83,12 +85,18 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   // Loaded when the first tool is asked for: most deployments have no MCP server.
   const library = () => import('./connect-mcp.ts');
   const failureOf = async (error: unknown) => (await library()).failureOf(error);
+  const warnOfFlaws = throttledLog<readonly string[]>(parts.clock, (flaws) =>
+    parts.log.warn(
+      { mcp_server: name, tools: flaws.length, flaws: flaws.slice(0, MAX_FLAWS) },
+      'tools are left out: the server does not describe them as MCP demands',
+    ),
+  );
   const connections = createMcpConnections({
     server: name,
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
       const endpoint = await resolve(spec, parts.resolveSecret);
-      return (await library()).connectMcp(endpoint, parts.version, end.signal);
+      return (await library()).connectMcp(endpoint, parts.version, end.signal, warnOfFlaws);
     },
     failureOf,
     clock: parts.clock,

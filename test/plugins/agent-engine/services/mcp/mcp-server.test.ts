@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
-import type { LiveResource, Resource, ResourceView } from '../../../../../kernel/index.ts';
+import type { LiveResource, Logger, Resource, ResourceView } from '../../../../../kernel/index.ts';
 import type { McpServerSpec } from '../../../../../plugins/agent-engine/kinds/mcp-server.ts';
 import {
   type McpServer,
@@ -20,10 +20,13 @@ import { toolContext } from '../tool-context.ts';
 const PROGRAM = path.resolve('test/support/mcp-program.ts');
 const STDIO: McpServerSpec = { transport: 'stdio', command: process.execPath, args: [PROGRAM] };
 
-const kindWith = (resolveSecret: (reference: string) => Promise<string>) =>
+const kindWith = (
+  resolveSecret: (reference: string) => Promise<string>,
+  log: Logger = pino({ enabled: false }),
+) =>
   mcpServerKind({
     ...{ stdioAllow: [process.execPath], resolveSecret, clock: systemClock },
-    ...{ version: '1.0.0', log: pino({ enabled: false }) },
+    ...{ version: '1.0.0', log },
   });
 const kind = kindWith(async (reference) => `secret of ${reference}`);
 
@@ -151,7 +154,9 @@ async function startPlainServer(
         capabilities: { tools: {} },
         serverInfo: { name: 'plain', version: '1' },
       },
-      'tools/list': { tools: [{ name: 'plain', inputSchema: { type: 'object' }, ...tool }] },
+      'tools/list': {
+        tools: [tool].flat().map((one) => ({ name: 'plain', inputSchema: { type: 'object' }, ...one })),
+      },
       'tools/call': called,
     };
     const error = { code: -32_601, message: 'unknown' };
@@ -223,6 +228,40 @@ test('a tool that is too large for every call of a model is left out', async (t)
   const inputSchema = { type: 'object', description: 'x'.repeat(128 * 1024) };
   const { url } = await startPlainServer(t, { inputSchema }, {});
   t.deepEqual((await open(t, { transport: 'http', url })).tools, []);
+});
+
+test('a tool that the server describes wrongly costs none of its others, and the log says what is wrong', async (t) => {
+  const { url } = await startPlainServer(
+    t,
+    [
+      {},
+      { name: 'bare', inputSchema: undefined },
+      { name: 'listed', inputSchema: { type: 'object', required: 'x' } },
+      { name: 'spoken', description: 7 },
+      { name: 'marked', annotations: 'none', outputSchema: { type: 'string' } },
+    ],
+    { content: [{ type: 'text', text: 'done' }] },
+  );
+  const lines: { mcp_server?: string; tools?: number; flaws?: string[] }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { tools, tool } = await open(
+    t,
+    { transport: 'http', url },
+    kindWith(async () => '', log),
+  );
+  t.deepEqual(
+    tools.map(({ name }) => name),
+    ['plain', 'marked'],
+    'what the gateway does not use may be wrong',
+  );
+  t.like(await tool('marked').invoke({}, toolContext()), { content: 'done' });
+  t.is(lines.length, 1);
+  t.like(lines[0], { mcp_server: 'tools', tools: 3 });
+  t.deepEqual(lines[0]?.flaws, [
+    'bare: inputSchema: Invalid input: expected object, received undefined',
+    'listed: inputSchema.required: Invalid input: expected array, received string',
+    'spoken: description: Invalid input: expected string, received number',
+  ]);
 });
 
 test("a tool's own failure and bad arguments are results for the model", async (t) => {
