@@ -1,4 +1,5 @@
-import { type Clock, type Logger, orAborted, throttledLog } from 'agent-gateway';
+import { type Clock, DeadlineError, type Logger, orAborted, throttledLog, within } from 'agent-gateway';
+import { LRUCache } from 'lru-cache';
 import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
 
 /** A tool that an agent wants. */
@@ -46,10 +47,17 @@ interface Warning {
 /** Tools that one run offers at most: providers refuse more. */
 export const MAX_TOOLS = 128;
 
+/** Milliseconds for which a source that was late is waited for when it is asked again. */
+const LATE_TIMEOUT_MS = 250;
+/** Milliseconds for which its answer is awaited in the background, before it is asked again. */
+const LATE_MS = 30_000;
+/** Sources of tenants that are known to be late; those of long ago are waited for like any other. */
+const MAX_LATE = 1000;
+
 /** All tools of the deployment, by tenant. */
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
-/** Makes the catalog. It caches nothing: sources know best how long their lists are valid. */
+/** Makes the catalog. It caches no tools: sources know best how long their lists are valid. */
 export function createToolCatalog({
   sources,
   policies,
@@ -58,6 +66,8 @@ export function createToolCatalog({
   sourceTimeoutMs = 5_000,
 }: ToolCatalogParts) {
   const warnings = new Map<string, ReturnType<typeof throttledLog<Warning>>>();
+  // By tenant and source, until when the answer is awaited.
+  const late = new LRUCache<string, { until: number }>({ max: MAX_LATE });
   const warnOfMany = throttledLog<object>(clock, (detail, times) =>
     log.warn({ ...detail, times }, `only the first ${MAX_TOOLS} tools are offered`),
   );
@@ -74,12 +84,34 @@ export function createToolCatalog({
     warnOfSource(warning);
   }
 
+  /** Lets the tenant's runs go on without the source until it has answered. */
+  function awaitAside(key: string, tools: Promise<readonly Tool[]>): void {
+    const miss = { until: clock.monotonic() + LATE_MS };
+    late.set(key, miss);
+    tools.then(
+      () => late.delete(key),
+      () => {
+        miss.until = Number.NEGATIVE_INFINITY;
+      },
+    );
+  }
+
   async function listed(source: ToolSource, { tenantId, signal }: ToolQuery): Promise<readonly Tool[]> {
+    const key = `${tenantId} ${source.prefix}`;
+    const miss = late.get(key);
     try {
-      const tools = source.list(tenantId, signal);
+      if (miss !== undefined && clock.monotonic() < miss.until)
+        throw new Error('The source was late, and has not answered since.');
+      // What is awaited in the background outlives the run.
+      const tools = source.list(tenantId, miss === undefined ? signal : AbortSignal.timeout(LATE_MS));
       if (!('then' in tools)) return usable(source, tools);
-      const late = AbortSignal.any([signal, AbortSignal.timeout(sourceTimeoutMs)]);
-      return usable(source, await orAborted(tools, late));
+      if (miss !== undefined) awaitAside(key, tools);
+      const timeoutMs = miss === undefined ? sourceTimeoutMs : Math.min(LATE_TIMEOUT_MS, sourceTimeoutMs);
+      const inTime = within(timeoutMs, 'a list of tools', tools).catch((error: unknown) => {
+        if (miss === undefined && error instanceof DeadlineError) awaitAside(key, tools);
+        throw error;
+      });
+      return usable(source, await orAborted(inTime, signal));
     } catch (error) {
       signal.throwIfAborted();
       warn(source, { message: 'tools are left out', err: error, tenant_id: tenantId });

@@ -139,6 +139,42 @@ for (const [title, list] of [
   });
 }
 
+test('a source that hangs is waited for once, and has its tools again after it has answered', async (t) => {
+  const asked: PromiseWithResolvers<readonly Tool[]>[] = [];
+  const list = () => {
+    asked.push(Promise.withResolvers());
+    return asked.at(-1)!.promise;
+  };
+  const made = catalog([{ prefix: 'mcp://', list }, builtin]);
+  const turn = async (tenantId = 't') => names(await made.offer({ tenantId, signal }));
+  t.deepEqual(await turn(), ['a', 'b']);
+  t.deepEqual(await turn(), ['a', 'b']);
+  t.is(asked.length, 1, 'the answer to the first turn is still awaited');
+  t.deepEqual(await turn('other'), ['a', 'b']);
+  t.is(asked.length, 2, 'another tenant may have another server');
+
+  asked[0]!.reject(new Error('no answer'));
+  await turn();
+  await turn();
+  t.is(asked.length, 3, 'the turn after a failure asks again, and leaves the answer to the background');
+  made.clock.advance(30_000);
+  await turn();
+  t.is(asked.length, 4, 'no answer for long is a failure, too');
+  asked[3]!.resolve([tool('mcp://s/c')]);
+  await Promise.all([asked[3]!.promise]);
+  const next = turn();
+  asked[4]!.resolve([tool('mcp://s/c')]);
+  t.deepEqual(await next, ['c', 'a', 'b']);
+});
+
+test('a source that fails at once is asked by each turn', async (t) => {
+  let asked = 0;
+  const list = () => Promise.reject(new Error(`broken ${++asked}`));
+  const made = catalog([{ prefix: 'mcp://', list }]);
+  for (let turn = 0; turn < 3; turn++) await made.offer({ tenantId: 't', signal });
+  t.is(asked, 3);
+});
+
 test('tools that pass for those of another source are left out and logged', async (t) => {
   for (const wait of [false, true]) {
     const listed = [tool('plugin/acme/own'), tool('plugin/notes/add'), tool('builtin/a', 'mine')];
