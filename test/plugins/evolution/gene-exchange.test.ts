@@ -80,6 +80,43 @@ eachGatewayDatabase(
 
 eachGatewayDatabase(
   test,
+  'what says to avoid a tool makes room for what prefers it, unless an administrator decided about it',
+  async (t, fresh) => {
+    const { exchange, database, put, request, makeTenant } = await start(t, fresh.environment);
+    const { id, token } = await makeTenant();
+    await put(GLOBAL, { mode: 'anonymous' });
+    await put(policyOf(id), { consume_shared: true });
+    const of = (type: string, more: object = {}) =>
+      claim({ ...more, strategy: { component: 'builtin/calculator', type } });
+    const imported = async (gene: object) => (await exchange.offer(id, [gene])).imported;
+    const kept = async (taskClass: string) => {
+      const genes = await database.forTenant(id).rows(GeneTable, { taskClass }, { limit: 10 });
+      return genes.map(({ strategy, label }) => [strategy.type, label.split(' ')[0]]);
+    };
+    t.is(await imported(of('avoid')), 1);
+    t.is(await imported(of('prefer')), 1);
+    t.is(await imported(of('avoid')), 0);
+    t.is(await imported(of('prefer')), 0);
+    t.deepEqual(await kept('refunds'), [['prefer', 'Use']]);
+
+    for (const [decision, type] of [
+      ['quarantine', 'avoid'],
+      ['revoke', 'prefer'],
+    ] as const) {
+      const taskClass = decision;
+      await exchange.offer(id, [of('avoid', { taskClass })]);
+      const [gene] = await database.forTenant(id).rows(GeneTable, { taskClass }, { limit: 10 });
+      const path = `${GENES}/${gene!.id}/${decision}`;
+      t.is((await request(path, { method: 'POST', body: {}, token })).status, 200);
+      await exchange.offer(id, [of('prefer', { taskClass })]);
+      t.is((await kept(taskClass))[0]?.[0], type, decision);
+    }
+    t.is(await imported(of('avoid', { taskClass: 'revoke' })), 0);
+  },
+);
+
+eachGatewayDatabase(
+  test,
   'what is published is promoted, of tenants that contribute, and names who wants it',
   async (t, fresh) => {
     const { exchange, database, ids, put, makeTenant } = await start(t, fresh.environment);

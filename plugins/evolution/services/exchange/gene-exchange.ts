@@ -3,7 +3,7 @@ import type { Clock, Database, Ids } from 'agent-gateway';
 import { GeneDecided, type GeneExchange, type SharedGene, type SharingPolicies } from '../../contract.ts';
 import { NO_KNOWLEDGE } from '../../rules/gene.ts';
 import { revokeGenes } from '../../store/genes.ts';
-import { ANY_AGENT, GeneTable, TombstoneTable } from '../../store/tables.ts';
+import { ANY_AGENT, type GeneRow, GeneTable, TombstoneTable } from '../../store/tables.ts';
 import { consumers, contributors, holders } from '../../store/who-shares.ts';
 import { ANONYMOUS, claimOf, type GeneClaim, isShareable, toShared } from './shared-gene.ts';
 
@@ -21,6 +21,11 @@ const ID_LENGTH = 36;
 /** The reason that is stored when copies are revoked because the contributor has revoked the gene. */
 const WITHDRAWN = 'Revoked by its contributor';
 
+/** Whether a copy may be replaced by a gene that prefers its component: what an administrator decided stays, and of what was revoked the tombstone. */
+function givesWay({ strategy, state, validation }: GeneRow): boolean {
+  return strategy.type === 'avoid' && (state === 'revoked' || validation.decidedBy === 'rule');
+}
+
 export function createGeneExchange(parts: {
   readonly database: Pick<Database, 'forTenant' | 'pageOfAll' | 'system'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -33,7 +38,10 @@ export function createGeneExchange(parts: {
 }): GeneExchange {
   const { database, clock, ids, events, policies, senderId, onShared } = parts;
 
-  /** Imports one gene, unless it was revoked here, there is a copy for its class and component, or the tenant has 1,000. */
+  /**
+   * Imports one gene, unless it was revoked here, there is a copy for its class and component, or the tenant has 1,000. A copy that says to avoid the component, which
+   * advises nobody, gives way to one that prefers it.
+   */
   async function take(tenantId: string, claim: GeneClaim): Promise<boolean> {
     const { taskClass, component, type, confidence, contributor, contentHash } = claim;
     const now = new Date(clock.now());
@@ -41,8 +49,11 @@ export function createGeneExchange(parts: {
       async (entities) => {
         if ((await entities.count(TombstoneTable, { contentHash })) > 0) return false;
         const key = { agentName: ANY_AGENT, taskClass, component, source: 'hub' as const };
-        if ((await entities.count(GeneTable, key)) > 0) return false;
-        if ((await entities.count(GeneTable, { source: 'hub' })) >= MAX_FOREIGN) return false;
+        const [copy] = await entities.find(GeneTable, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+        if (copy !== undefined) {
+          if (type !== 'prefer' || !givesWay(copy)) return false;
+          await entities.erase(GeneTable, { id: copy.id });
+        } else if ((await entities.count(GeneTable, { source: 'hub' })) >= MAX_FOREIGN) return false;
         await entities.upsert(
           GeneTable,
           {
