@@ -24,7 +24,8 @@ export const EvolutionConfig = Type.Object({
     default: DEFAULT_SENDER,
     min: 1,
     max: 128,
-    description: 'Id of this deployment among those that share genes',
+    description:
+      'Id of this deployment among those that share genes; with `EVOLUTION_HUB_URL` letters, digits and `. _ : @ -`, with a letter or digit first',
   }),
   min_confidence: field.number({
     env: 'EVOLUTION_MIN_CONFIDENCE',

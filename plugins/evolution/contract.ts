@@ -154,6 +154,9 @@ export const GeneMoved = defineDurableEvent(
   }),
 );
 
+/** Ids of nodes that hubs accept: texts that are allowed in a path and in a header. */
+export const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
+
 /** The experience hubs that the operator has configured, for the plugin that makes this deployment a node of them. */
 export interface HubAddresses {
   /** `EVOLUTION_SENDER_ID`; undefined where it is not set, since two deployments must not share the default as their id. */

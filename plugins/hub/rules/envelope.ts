@@ -1,4 +1,5 @@
 import { createHash, type KeyObject, sign, verify } from 'node:crypto';
+import { NODE_ID } from '../../evolution/contract.ts';
 import { ENVELOPE, signedText } from '../contract.ts';
 
 /** Seconds that the clocks of signer and verifier may differ. */
@@ -7,9 +8,6 @@ export const CLOCK_SKEW_S = 300;
 const SIGNATURE_BYTES = 64;
 const TIMESTAMP = /^[1-9]\d{0,11}$/;
 const NONCE = /^[\x21-\x7e]{1,128}$/;
-
-/** Ids of nodes: texts that are allowed in a path and in a header. */
-export const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 
 /** What is wrong with an envelope; each has a code of its own. */
 export type EnvelopeProblem = 'incomplete' | 'clock' | 'signature';

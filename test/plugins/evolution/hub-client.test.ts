@@ -2,7 +2,21 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import evolution from '../../../plugins/evolution/plugin.ts';
 import { createHubClient } from '../../../plugins/evolution/services/exchange/hub-client.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+
+test('settings that no hub would accept stop the start, and are named', async (t) => {
+  const hub = { EVOLUTION_HUB_URL: 'http://127.0.0.1:9' };
+  const start = (env: Readonly<Record<string, string>>) => startTestGateway({ plugins: [evolution], env });
+  for (const id of ['Our gateway', '-a', 'über', 'a/b']) {
+    const message = /EVOLUTION_SENDER_ID: must be letters, digits and/;
+    await t.throwsAsync(start({ ...hub, EVOLUTION_SENDER_ID: id }), { message }, id);
+  }
+  await (await start({ ...hub, EVOLUTION_SENDER_ID: 'eu.prod:gateway-1' })).stop();
+  await (await start({ EVOLUTION_SENDER_ID: 'Our gateway' })).stop();
+  await t.throwsAsync(start({ EVOLUTION_HUB_URL: 'ftp://a' }), { message: /EVOLUTION_HUB_URL: must be/ });
+});
 
 /** A hub that answers every search with these genes. */
 async function startHub(t: ExecutionContext, results: readonly unknown[]) {

@@ -1,10 +1,10 @@
 import { ConfigurationError } from 'agent-gateway';
 import { DEFAULT_SENDER, type EvolutionSettings } from '../../config.ts';
-import type { HubAddresses } from '../../contract.ts';
+import { type HubAddresses, NODE_ID } from '../../contract.ts';
 
 const MAX_HUBS = 8;
 
-/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, and for keys that match no hub. */
+/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, for keys that match no hub, and for an id that no hub accepts. */
 export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
   const { hub_url: urls = [], hub_api_key: keys = [], sender_id } = settings;
   const refuse = (name: string, message: string) => new ConfigurationError([{ name, message }]);
@@ -13,6 +13,8 @@ export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
     throw refuse('EVOLUTION_HUB_URL', `must be up to ${MAX_HUBS} addresses with https or http`);
   if (urls.length > 0 && keys.length > 1 && keys.length !== urls.length)
     throw refuse('EVOLUTION_HUB_API_KEY', 'must be one key, or one for each hub');
+  if (urls.length > 0 && !NODE_ID.test(sender_id))
+    throw refuse('EVOLUTION_SENDER_ID', 'must be letters, digits and . _ : @ -, with a letter or digit first');
   return {
     senderId: sender_id === DEFAULT_SENDER ? undefined : sender_id,
     hubs: urls.map((url, n) => ({ url: url.replace(/\/+$/, ''), apiKey: keys[n] ?? keys[0] })),
