@@ -51,13 +51,15 @@ function reason(error: unknown): string {
     : message;
 }
 
+/** A database of SQLite: its file, or the folder in which it will be made. @throws Error saying why it cannot be used */
+export async function reachSqlite(file: string): Promise<string> {
+  if (!(await isThere(file))) return `sqlite: ${file} will be made in ${await writable(path.dirname(file))}`;
+  await reachDatabase({ driver: 'sqlite', file, ...common });
+  return `sqlite: ${file}`;
+}
+
 async function reachTheDatabase(database: KernelSettings['database']): Promise<string> {
-  if (database.driver === 'sqlite') {
-    if (!(await isThere(database.file)))
-      return `sqlite: ${database.file} will be made in ${await writable(path.dirname(database.file))}`;
-    await reachDatabase({ ...database, ...common });
-    return `sqlite: ${database.file}`;
-  }
+  if (database.driver === 'sqlite') return reachSqlite(database.file);
   await reachDatabase({ ...database, ...common });
   return `${database.driver} at ${hostOf(database.url)}`;
 }

@@ -32,6 +32,7 @@ import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.
 import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
 import { VERSION } from '../kernel/version.ts';
+import { reachSqlite } from './reachability.ts';
 import { silentListeners } from './silent-listeners.ts';
 import { withoutOwnWork } from './without-own-work.ts';
 
@@ -59,7 +60,7 @@ export interface Rehearsal extends AsyncDisposable {
 
 /**
  * Sets all plugins up as a start with these settings would, over tables and files in a temporary folder: nothing listens, no background work starts,
- * and no server is asked. A plugin that fails hinders no other that does not need it.
+ * and no server is asked; of files of SQLite that plugins open it finds out whether they can be used. A plugin that fails hinders no other that does not need it.
  *
  * @throws ConfigurationError for a gateway.yaml that is not valid
  */
@@ -115,7 +116,14 @@ export async function rehearse({
   const host: PluginHost = new PluginHost(found, {
     ...infrastructure,
     ...infrastructure.services,
-    services: { ...kernel, openSqlite: () => kernel.openSqlite() },
+    services: {
+      ...kernel,
+      // The plugin's own file is only looked at.
+      async openSqlite(file) {
+        if (file !== undefined) await reachSqlite(file);
+        return kernel.openSqlite();
+      },
+    },
     publication: withoutOwnWork(publication),
     env,
     address,

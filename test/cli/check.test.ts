@@ -44,6 +44,21 @@ test('all variables that are wrong are told, and what cannot be looked at then',
   t.notRegex(stdout, /s3cret/);
 });
 
+test('the file of the database of jobs is looked at, and not made', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(path.join(folder, 'note'), 'This is no database, whatever its name may say.'.repeat(100));
+  for (const [file, told] of [
+    ['jobs/jobs.db', undefined],
+    ['note/jobs.db', /^wrong {4}plugins\n {2}execution: SVC_SQLITE_DB: .*note is no folder/m],
+    ['note', /^wrong {4}plugins\n {2}execution: SVC_SQLITE_DB: .*not a database/m],
+  ] as const) {
+    const { code, stdout } = await run(t, folder, ['check'], { SVC_SQLITE_DB: file });
+    t.is(code, told === undefined ? 0 : 1, stdout);
+    if (told !== undefined) t.regex(stdout, told);
+  }
+  t.deepEqual(await readdir(folder), ['note']);
+});
+
 test('the form of an address is advised in full', async (t) => {
   const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
     DATABASE_URL: 'pg at s3cret',
