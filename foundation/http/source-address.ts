@@ -4,6 +4,7 @@ import proxyAddr from 'proxy-addr';
 
 /** The part of a request that says where it came from; Node's `IncomingMessage` is one. */
 export interface AddressedRequest {
+  readonly httpVersion?: string;
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -39,14 +40,25 @@ export function addressGroup(address: string): string {
   return `${network.map((part) => part.toString(16)).join(':')}::/64`;
 }
 
+/** By each of these a proxy says that it speaks for somebody else. */
+const PROXY_HEADERS = [
+  'x-forwarded-for',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+] as const;
+
 /**
  * True for a caller on this very machine that nobody else speaks for: the connection comes from the loopback interface, has
- * neither `X-Forwarded-For` nor `Forwarded` (decisions 0.2, protected mode), and is not that of a browser that shows a page
- * of another site. Trusted proxies do not matter here.
+ * no header of a proxy (decisions 0.2, protected mode), and is not that of a browser that shows a page of another site.
+ * Trusted proxies do not matter here. HTTP/1.0 counts as a proxy: nginx speaks it unless told otherwise, adds no header,
+ * and replaces `Host`, so by nothing else are its clients told from those on this machine.
  */
 export function isLoopbackCaller(request: AddressedRequest): boolean {
-  if (request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined)
-    return false;
+  if (request.httpVersion === '1.0') return false;
+  if (PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) return false;
   if (isOfForeignPage(request.headers)) return false;
   const address = normalizeAddress(request.socket.remoteAddress);
   return address !== undefined && (address === '::1' || address.startsWith('127.'));

@@ -62,7 +62,7 @@ export const LOCAL_ANONYMOUS: Identity = Object.freeze({
 
 /** What the transport knows about the caller's connection. */
 export interface Caller {
-  /** True for a connection from the loopback interface that carries no `X-Forwarded-For` or `Forwarded` (decisions 0.2). */
+  /** True for a connection from the loopback interface that shows no sign of a proxy (decisions 0.2). */
   readonly loopback: boolean;
   /** `SVC_ALLOW_ANONYMOUS`: true serves every caller without a credential, false none, `undefined` loopback callers only. */
   readonly anonymousAllowed: boolean | undefined;

@@ -36,6 +36,6 @@ export interface CallSource {
   /** IP address, after trusted proxies were peeled off. */
   readonly address: string;
   readonly userAgent: string | undefined;
-  /** Whether the caller is on this very machine and no proxy speaks for it: no `X-Forwarded-For`, no `Forwarded`. */
+  /** Whether the caller is on this very machine and no proxy speaks for it: no header of one, no HTTP/1.0. */
   readonly isLoopback: boolean;
 }

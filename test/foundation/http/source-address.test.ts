@@ -79,6 +79,11 @@ test('a loopback caller is on the loopback interface and behind no proxy', (t) =
   t.false(isLoopbackCaller(request('127.0.0.1', { 'x-forwarded-for': '127.0.0.1' })));
   t.false(isLoopbackCaller(request('127.0.0.1', { 'x-forwarded-for': '' })));
   t.false(isLoopbackCaller(request('::1', { forwarded: 'for=127.0.0.1' })));
+  for (const name of ['via', 'x-real-ip', 'x-forwarded-host', 'x-forwarded-proto'])
+    t.false(isLoopbackCaller(request('127.0.0.1', { [name]: 'x' })), name);
+  const plain = request('127.0.0.1', { host: '127.0.0.1:8080', connection: 'close' });
+  t.true(isLoopbackCaller({ ...plain, httpVersion: '1.1' }));
+  t.false(isLoopbackCaller({ ...plain, httpVersion: '1.0' }), 'nginx without any settings');
 });
 
 test('a browser that shows a page of another site is no loopback caller', (t) => {
