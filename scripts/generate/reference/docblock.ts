@@ -44,8 +44,10 @@ const SOURCES = /\s\((?:specification|decisions|DESIGN)\b[^)]*\)/g;
 
 /** An example is code, line by line as it is written; TypeScript's own parser drops lines that look like a tag. */
 function codeOf(tag: ts.JSDocTag): string {
-  const [, ...lines] = tag.getText().split('\n');
-  return lines
+  return tag
+    .getText()
+    .replace(/^@example\s+(?:\* )?/, '')
+    .split('\n')
     .map((line) => line.replace(/^\s*\*(?: |$)/, ''))
     .join('\n')
     .replace(/\s*\*?\/?\s*$/, '');

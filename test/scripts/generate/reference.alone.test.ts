@@ -69,7 +69,11 @@ const PACKAGE = {
     export const RouteErrors = { gone: made };`,
   'plugins/shop/contract.ts': `
     export type { Call } from '../../kernel/index.ts';
-    /** What is sold. */
+    /**
+     * What is sold.
+     *
+     * @example GOODS.includes('tea')
+     */
     export const GOODS = ['tea'] as const;`,
 };
 
@@ -128,6 +132,7 @@ test('a module that exports what another one declares links to it, and the first
   t.true(shop.includes('Import from `agent-gateway/contracts/shop`.'));
   t.true(shop.includes('Also exported here: [Call](http.md#call).'));
   t.false(shop.includes('Who calls'));
+  t.true(shop.includes("```ts\nGOODS.includes('tea')\n```"), shop);
   for (const link of ['[Call](http.md#call)', '[route](http.md#route)', '[GOODS](contracts-shop.md#goods)'])
     t.true(pages.get('README')?.includes(link), link);
 });
