@@ -11,6 +11,8 @@ export interface PluginGraph {
   readonly order: readonly string[];
   /** The owner of a service. */
   providerOf(serviceId: string): string | undefined;
+  /** Owners of what a plugin needs or wants itself. */
+  upstreamOf(name: string): readonly string[];
   /** Plugins that need or want a service of `name`, directly or through others. */
   dependentsOf(name: string): ReadonlySet<string>;
 }
@@ -27,6 +29,7 @@ export function buildGraph(plugins: readonly Plugin[]): PluginGraph {
   return {
     order,
     providerOf: (id) => providers.get(id),
+    upstreamOf: (name) => edges.get(name) ?? [],
     dependentsOf: (name) => {
       const dependents = new Set<string>();
       // In start order every upstream of a plugin was looked at before the plugin itself.
@@ -54,9 +57,7 @@ function providersOf(plugins: readonly Plugin[]): ReadonlyMap<string, string> {
 }
 
 function upstreamOf(plugin: Plugin, providers: ReadonlyMap<string, string>): readonly string[] {
-  const refs = [...Object.values(plugin.needs ?? {}), ...Object.values(plugin.wants ?? {})] as {
-    id: string;
-  }[];
+  const refs: { id: string }[] = Object.values({ ...plugin.needs, ...plugin.wants });
   const names = refs.map((ref) => providers.get(ref.id)).filter((name) => name !== undefined);
   return [...new Set(names)].sort();
 }
@@ -97,13 +98,6 @@ export class Catalogue {
 
   without(name: string): Catalogue {
     return new Catalogue([...this.plugins.values()].filter((plugin) => plugin.name !== name));
-  }
-
-  /** Owners of what a plugin needs or wants. */
-  upstreamOf(name: string): readonly string[] {
-    const plugin = this.plugins.get(name);
-    const refs: { id: string }[] = Object.values({ ...plugin?.needs, ...plugin?.wants });
-    return refs.map(({ id }) => this.graph.providerOf(id)).filter((provider) => provider !== undefined);
   }
 
   /** True when `name` cannot run without `other`. */

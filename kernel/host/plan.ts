@@ -87,7 +87,7 @@ export function planExchange(conditions: ExchangeConditions): Exchange {
   const leaving = new Set(running.filter((name) => !after.plugins.has(name) && !isUnderWay(name)));
   for (const name of after.graph.order.filter((one) => !isUnderWay(one))) {
     const runs = running.includes(name);
-    const upstreamMoves = [...after.upstreamOf(name), ...before.upstreamOf(name)].some(
+    const upstreamMoves = [...after.graph.upstreamOf(name), ...before.graph.upstreamOf(name)].some(
       (upstream) => arriving.includes(upstream) || leaving.has(upstream),
     );
     const shouldRun = run.includes(name);
@@ -104,6 +104,6 @@ export function exchangeOf(
   catalogue: Catalogue,
 ): Exchange {
   const names = new Set([...arriving, ...leaving]);
-  const upstream = new Set(arriving.flatMap((name) => catalogue.upstreamOf(name)));
+  const upstream = new Set(arriving.flatMap((name) => catalogue.graph.upstreamOf(name)));
   return { arriving, leaving, names, upstream: upstream.difference(names) };
 }

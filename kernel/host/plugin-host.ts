@@ -117,7 +117,7 @@ export class PluginHost {
       const { run, idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.slots.failed()));
       const lacking = run.filter((name) => this.slots.of(name).current === undefined);
       for (const name of lacking) {
-        const isReady = this.#catalogue.upstreamOf(name).every((upstream) => !lacking.includes(upstream));
+        const isReady = !this.#catalogue.graph.upstreamOf(name).some((one) => lacking.includes(one));
         if (!may(name) || !isReady || this.#moves.has(name) || this.#isStopped) continue;
         const started = this.#startOne(name).finally(() => this.#starting.delete(name));
         started.catch(() => {});

@@ -77,11 +77,20 @@ export interface Changed {
 /** An instance that is set up, and how long that took. */
 type Staged = Arrival & { readonly milliseconds: number };
 
+/** Instances that were taken out and are not gone. */
+interface Retirement {
+  /** The instances that they may use, in the same exchange and outside of it. */
+  readonly used: ReadonlySet<PluginInstance | undefined>;
+  /** The ends of their work in the background. */
+  readonly drains: readonly Promise<readonly string[]>[];
+  readonly gone: Promise<void>;
+}
+
 /** Exchanges running instances of plugins for others, all in one turn or not at all. */
 export class PluginSwap {
   readonly #parts: SwapParts;
   readonly #slotOf: (name: string) => Slot;
-  readonly #retiring = new Set<Promise<void>>();
+  readonly #retiring = new Set<Retirement>();
   /** What becomes visible does so one after the other. */
   readonly #turn = new Mutex();
 
@@ -92,18 +101,14 @@ export class PluginSwap {
 
   /** Resolves when every instance that was taken out is gone. */
   async retired(): Promise<void> {
-    await Promise.all(this.#retiring);
+    await Promise.all([...this.#retiring].map(({ gone }) => gone));
   }
 
   /**
    * Begins the background work of plugins that were published: listeners, workers, periodic tasks. They serve already, so a plugin whose work cannot begin
    * is logged and its failure noted in the slot; it hinders no other.
    */
-  activate(names: Iterable<string>): void {
-    this.#begin(names, (instance) => instance.activate());
-  }
-
-  #begin(names: Iterable<string>, begin: (instance: PluginInstance) => void): void {
+  activate(names: Iterable<string>, begin = (instance: PluginInstance) => instance.activate()): void {
     for (const name of names) {
       const slot = this.#slotOf(name);
       try {
@@ -158,7 +163,7 @@ export class PluginSwap {
     staged: ReadonlyMap<string, Staged>,
     last: (() => Promise<unknown>) | undefined,
   ): Promise<Changed> {
-    const { arriving, leaving, reason, desired, drainTimeout, isHeldBack } = swap;
+    const { leaving, reason, isHeldBack } = swap;
     const { publication, log } = this.#parts;
     const before = swap.enter();
     let current: string | undefined = '';
@@ -175,8 +180,7 @@ export class PluginSwap {
         current = undefined;
         throw failure;
       });
-      const time = (name: string) => drainTimeout ?? this.#drainTimeout(name, desired);
-      const retire = this.#retire(before, leaving, new Set(arriving), time);
+      const retire = this.#retire(swap, before);
       publish();
       for (const [name, { instance, milliseconds }] of staged) {
         this.#slotOf(name).started(instance, milliseconds, reason);
@@ -184,8 +188,7 @@ export class PluginSwap {
       }
       swap.entered?.();
       const drained = retire();
-      if (isHeldBack?.()) this.#begin(staged.keys(), (instance) => instance.listen());
-      else this.activate(staged.keys());
+      this.activate(staged.keys(), isHeldBack?.() ? (instance) => instance.listen() : undefined);
       return { drained };
     } catch (failure) {
       await publication.abandon();
@@ -236,35 +239,36 @@ export class PluginSwap {
 
   /**
    * Takes the instances that leave out of their slots at once; the returned function drains all of them side by side, and then ends them,
-   * dependents first. None is ended before all have drained: what one has in hand may need any other, a step of a workflow for example the
-   * plugin of its node type.
+   * dependents first. None is ended before all have drained, and those of earlier exchanges that use it are gone: what one has in hand may need any
+   * other, a step of a workflow for example the plugin of its node type.
    */
-  #retire(
-    before: Catalogue,
-    leaving: ReadonlySet<string>,
-    returning: ReadonlySet<string>,
-    drainTimeout: (name: string) => number,
-  ): () => Promise<void> {
-    const order = before.graph.order.filter((name) => leaving.has(name)).toReversed();
+  #retire(swap: Swap, { graph }: Catalogue): () => Promise<void> {
+    const { arriving, leaving, desired } = swap;
+    const order = graph.order.filter((name) => leaving.has(name)).toReversed();
     const instances = order.map((name) => ({
       slot: this.#slotOf(name),
       instance: this.#slotOf(name).current!,
-      time: drainTimeout(name),
+      time: swap.drainTimeout ?? entryOf(desired, name).drainTimeout ?? this.#parts.drainTimeout,
     }));
+    const upstream = graph.order.filter((name) => !graph.dependentsOf(name).isDisjointFrom(leaving));
+    const used = new Set(upstream.map((name) => this.#slotOf(name).current));
     return () => {
       for (const { slot } of instances) {
-        if (returning.has(slot.name)) continue;
+        if (arriving.includes(slot.name)) continue;
         slot.current = undefined;
         slot.status.set('draining', 'its calls in flight end');
       }
-      const work = (async () => {
-        const ending = instances.map(({ instance, time }) => instance.windDown(time));
+      const users = [...this.#retiring].filter((one) => instances.some((own) => one.used.has(own.instance)));
+      const ending = instances.map(({ instance, time }) => instance.windDown(time));
+      const drains = instances.flatMap(({ instance, time }) =>
+        instance.hasDrains ? instance.drain(time) : [],
+      );
+      for (const user of users) drains.push(...user.drains);
+      const gone = (async () => {
         // Where nothing goes on in the background, what was contributed goes in this very turn.
-        const draining = instances.filter(({ instance }) => instance.hasDrains);
-        if (draining.length > 0)
-          await Promise.all(draining.map(({ instance, time }) => instance.drain(time)));
+        if (drains.length > 0) await Promise.all(drains);
         this.#parts.publication.forget(instances.map(({ instance }) => instance));
-        await Promise.all(ending);
+        await Promise.all([...ending, ...users.map((user) => user.gone)]);
         for (const { slot, instance, time } of instances) {
           slot.leaks = await instance.retire(time);
           for (const leak of slot.leaks)
@@ -274,14 +278,11 @@ export class PluginSwap {
           this.#parts.log.info({ plugin: slot.name, reason: slot.rest.reason }, `plugin ${slot.rest.state}`);
         }
       })();
-      this.#retiring.add(work);
-      void work.finally(() => this.#retiring.delete(work));
-      return work;
+      const retirement = { used, drains, gone };
+      this.#retiring.add(retirement);
+      void gone.finally(() => this.#retiring.delete(retirement));
+      return gone;
     };
-  }
-
-  #drainTimeout(name: string, desired: Desired): number {
-    return entryOf(desired, name).drainTimeout ?? this.#parts.drainTimeout;
   }
 }
 

@@ -134,6 +134,45 @@ test('disabling a plugin waits for its own background work alone', async (t) => 
   open();
 });
 
+for (const verb of ['reload', 'disable'] as const) {
+  test(`what a call needs that goes on from before an earlier change is there until it has ended: ${verb}`, async (t) => {
+    const log: string[] = [];
+    const { open, opened } = gate();
+    t.teardown(open);
+    const wheel = testPlugin('wheel', {
+      needs: { engine: Engine },
+      setup(scope) {
+        scope.route(publicRoute('/slow', () => opened.then(() => void log.push('answered'))));
+        scope.defer(() => void log.push('wheel undone'));
+      },
+    });
+    const engine = testPlugin('engine', {
+      offers: [Engine],
+      points: [Parts],
+      setup(scope) {
+        scope.provide(Engine, {});
+        scope.defer(() => void log.push('engine undone'));
+      },
+    });
+    const gateway = await start(t, { plugins: [engine, wheel] });
+    const slow = gateway.request('/slow');
+    const first = gateway.gateway.host.slots.find('wheel')!.current!;
+    await until(() => first.inFlight.size === 1);
+    t.is((await gateway.turn('wheel', 'reload')).body.state, 'active');
+    const changed = gateway.turn('engine', verb);
+    // The generation of the wheel that has no call needs nothing more.
+    await until(() => gateway.gateway.host.slots.find('wheel')!.current !== first);
+    if (verb === 'disable') await until(() => gateway.stateOf('engine') === 'draining');
+    else await changed;
+    await new Promise(setImmediate);
+    t.deepEqual(log, []);
+    open();
+    await Promise.all([slow, changed]);
+    await until(() => log.includes('engine undone'));
+    t.deepEqual(log, ['answered', 'wheel undone', 'wheel undone', 'engine undone']);
+  });
+}
+
 /** Sees the colors; and a plugin that contributes one, with a call that takes its time. */
 function palette() {
   const { open, opened } = gate();
