@@ -123,6 +123,14 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     });
   };
 
+  /** Whether a delete of some rows may have left rows that match: on PostgreSQL those that another transaction changed meanwhile. */
+  const passesOver = async (entity: PlainEntity, both: readonly Conditions[], place: Place) => {
+    if (family !== 'postgres') return false;
+    const fields = entity.keys.map(({ name }) => name) as never[];
+    const { statement } = selectStatement<unknown>(entity, both, { fields, limit: 1 });
+    return (await run(statement, place)).rows.length > 0;
+  };
+
   return {
     ready(meta, bound, write) {
       const entity = entityOf(meta);
@@ -161,7 +169,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
         const statement = deleteSomeStatement(family, entity, both, asked);
         const count = Number((await run(statement, place)).numAffectedRows ?? 0);
         erased += count;
-        if (count < asked || erased >= most) return erased;
+        if (erased >= most || (count < asked && !(await passesOver(entity, both, place)))) return erased;
       }
     },
 

@@ -135,3 +135,28 @@ eachDatabase(
     t.is(await database.forTenant(TENANT_B).count(Comment), 1);
   },
 );
+
+/** What waits on the server for a moment, inside a transaction. */
+const MOMENT = { postgres: 'select pg_sleep(0.2)', mysql: 'select sleep(0.2)', sqlite: 'select 1' } as const;
+
+eachDatabase(
+  test,
+  'an erasure deletes a row that another transaction changes at that moment',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    await database.register(notes);
+    await seed(database);
+    const entities = database.forTenant(TENANT_A);
+    await entities.insertMany(Note, many('a').slice(0, 3));
+    const changed = Promise.withResolvers<void>();
+    const changing = database.transaction(async (em) => {
+      await em.nativeUpdate(Note, { id: 'a-1' }, { views: 7 });
+      changed.resolve();
+      await em.execute(MOMENT[database.family]);
+    });
+    await changed.promise;
+    t.is(await entities.erase(Note, { text: 'x' }), 3);
+    await changing;
+    t.is(await entities.count(Note), 1);
+  },
+);
