@@ -19,7 +19,9 @@ export function createGatewayData({ database, audit }: GatewayDataParts): Person
     const entities = database.forTenant(tenantId);
     const theirs = userId === undefined ? [{}] : [{ id: userId }, { createdBy: userId }];
     for (const where of theirs) {
-      for await (const key of eachRow(entities, ApiKey, where, { by: ['createdAt'], fields: KEY_FIELDS })) {
+      // One key has the id, so it needs no order of several.
+      const by = 'id' in where ? (['createdAt'] as const) : (['createdAt', 'id'] as const);
+      for await (const key of eachRow(entities, ApiKey, where, { by, fields: KEY_FIELDS })) {
         const { id, name, roles, scopes, createdBy } = key;
         yield {
           ...{ id, name, roles, scopes, created_by: createdBy, created_at: key.createdAt },

@@ -9,6 +9,7 @@ await together(
   'test/foundation/limits',
   'test/foundation/objects',
   'test/foundation/observability',
+  'test/foundation/protection',
   'test/foundation/protobuf',
   'test/foundation/resources',
   'test/foundation/schedules',
