@@ -252,9 +252,9 @@ export class SqlDatabase implements Database, TenantSource {
       await this.#driver.release?.();
       await this.#driver.orm.close(true);
     };
-    this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', end()).catch((error) => {
+    this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', end()).catch((err) => {
       // A connection to a server that is away cannot be closed in order; the sockets are gone with the process.
-      this.#options.log.warn({ error }, 'the database connections did not close in order');
+      this.#options.log.warn({ err }, 'the database connections did not close in order');
     });
     return this.#closing;
   }

@@ -82,8 +82,8 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
     inFlight += 1;
     try {
       return (await queue.send(messages.look, toMessage(place), timing)) ? 'sent' : 'lost';
-    } catch (error) {
-      log.warn({ err: error, runId: place.runId }, 'a hint could not be published');
+    } catch (err) {
+      log.warn({ err, ...toMessage(place) }, 'a hint could not be published');
       return 'failed';
     } finally {
       inFlight -= 1;
@@ -98,8 +98,8 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
     changed(place) {
       try {
         events.emit(messages.touched, toMessage(place));
-      } catch (error) {
-        log.warn({ err: error, runId: place.runId }, 'an event could not be emitted');
+      } catch (err) {
+        log.warn({ err, ...toMessage(place) }, 'an event could not be emitted');
       }
     },
   };

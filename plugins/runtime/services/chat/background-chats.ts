@@ -63,7 +63,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
       throw signal.reason;
     } catch (thrown) {
       const error = thrown instanceof GatewayError ? thrown : KernelErrors.internal();
-      call.log.warn({ err: thrown, chatId: id }, 'a chat in the background failed');
+      call.log.warn({ err: thrown, chat_id: id }, 'a chat in the background failed');
       await events.written().catch(() => undefined);
       await store(events.rest([errorEvent(error, call.requestId)]));
     } finally {
@@ -105,7 +105,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
       const done = carryOut({ id, turn, events, signal, store, call })
         .catch((err: unknown) => {
           // Another replica has recorded the chat as lost, or the end was committed after all: readers see that instead.
-          if (!isUniqueViolation(err)) log.error({ err, chatId: id }, 'the end of a chat was not written');
+          if (!isUniqueViolation(err)) log.error({ err, chat_id: id }, 'the end of a chat was not written');
         })
         .finally(() => held.disposeAsync())
         .finally(() => running.delete(id));

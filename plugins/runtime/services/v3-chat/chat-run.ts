@@ -91,7 +91,7 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
     } catch (thrown) {
       const reason = signal.aborted ? signal.reason : thrown;
       if (!isCancellation(reason) && !isCallers(reason))
-        call.log.warn({ err: thrown, chatId: row.id }, 'a chat failed');
+        call.log.warn({ err: thrown, chat_id: row.id }, 'a chat failed');
       const entities = database.forTenant(call.principal.tenantId);
       return { row, change: await ends.broken(entities, row, reason) };
     }

@@ -142,7 +142,7 @@ export function createV3Chats(parts: V3ChatParts) {
         const { log } = work.call;
         const done = carryOut(work, stop.signal, () => undefined)
           .catch((err: unknown) =>
-            log.error({ err, chatId: work.row.id }, 'the end of a chat was not written'),
+            log.error({ err, chat_id: work.row.id }, 'the end of a chat was not written'),
           )
           .finally(() => background.delete(done));
         background.add(done);

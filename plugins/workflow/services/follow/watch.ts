@@ -2,6 +2,7 @@ import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
 import type { RunPosition } from '../../store/run-queries.ts';
 import { isTerminal, type RunState } from '../core/state.ts';
+import { toMessage } from '../replica-messages.ts';
 import type { FollowersParts } from './create-followers.ts';
 
 /** How often the table is polled regardless of notifications: for a running run, and for one that waits for a user. Milliseconds. */
@@ -51,9 +52,9 @@ export function createWatch(
     isAsking = true;
     queries.position(place).then(
       (position) => answered(position),
-      (error: unknown) => {
+      (err: unknown) => {
         isAsking = false;
-        log.debug({ err: error, runId: place.runId }, 'a followed run could not be looked at');
+        log.debug({ err, ...toMessage(place) }, 'a followed run could not be looked at');
         arm();
       },
     );

@@ -18,10 +18,11 @@ function bench(publish: (options: SendOptions) => Promise<boolean> = async () =>
   const sent: SendOptions[] = [];
   const emitted: unknown[] = [];
   const results: NotifyResult[] = [];
+  const lines: string[] = [];
   const wake = createNotifier({
     clock,
     messages: replicaMessages('workflow'),
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
     events: { emit: (event, payload) => emitted.push([event.id, payload]) },
     queue: {
       delivers,
@@ -34,7 +35,7 @@ function bench(publish: (options: SendOptions) => Promise<boolean> = async () =>
     },
     count: (result) => results.push(result),
   });
-  return { wake, sent, emitted, results, clock };
+  return { wake, sent, emitted, results, lines, clock };
 }
 
 test('a look now is one message, named by the run', async (t) => {
@@ -78,6 +79,7 @@ test('a queue that is full, away or broken costs nobody anything but a count', a
   t.notThrows(() => broken.wake.poll(PLACE));
   await until(() => broken.results.length === 1);
   t.deepEqual(broken.results, ['failed']);
+  t.like(JSON.parse(broken.lines[0]!), { ...HINT, err: { message: 'broken' } });
 });
 
 test('no more than 1,000 messages are on their way at one time', async (t) => {
