@@ -28,8 +28,14 @@ eachDatabase(
     const data = createGatewayData({ database, audit: {} as never });
     const exported = async (userId?: string) => {
       const section = data.sections.find(({ name }) => name === 'api_keys');
-      const keys = section!.read({ tenantId: TENANT, userId, signal: new AbortController().signal });
-      return (await Array.fromAsync(keys)).map((key) => key.id);
+      const ids: unknown[] = [];
+      for await (const key of section!.read({
+        tenantId: TENANT,
+        userId,
+        signal: new AbortController().signal,
+      }))
+        ids.push((key as { readonly id: unknown }).id);
+      return ids;
     };
     const all = Array.from({ length: KEYS }, (_, index) => id(index));
     t.deepEqual(await exported(), all);
