@@ -14,7 +14,10 @@ export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
   if (urls.length > 0 && keys.length > 1 && keys.length !== urls.length)
     throw refuse('EVOLUTION_HUB_API_KEY', 'must be one key, or one for each hub');
   if (urls.length > 0 && !NODE_ID.test(sender_id))
-    throw refuse('EVOLUTION_SENDER_ID', 'must be letters, digits and . _ : @ -, with a letter or digit first');
+    throw refuse(
+      'EVOLUTION_SENDER_ID',
+      'must be letters, digits and . _ : @ -, with a letter or digit first',
+    );
   return {
     senderId: sender_id === DEFAULT_SENDER ? undefined : sender_id,
     hubs: urls.map((url, n) => ({ url: url.replace(/\/+$/, ''), apiKey: keys[n] ?? keys[0] })),
