@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { makeFolder } from '../base/durable-file.ts';
 
 const SEGMENT_ENDING = '.jsonl';
 const PROBE_BYTES = 4096;
@@ -29,7 +29,7 @@ export function createJournalFolder(directory: string, owner: JournalOwner) {
 
   /** Makes the folder (again), readable by its owner alone, and tries whether the disk takes something. */
   function create(): void {
-    mkdirSync(own, { recursive: true, mode: 0o700 });
+    makeFolder(own);
     const probe = path.join(own, 'probe');
     writeFileSync(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600 });
     unlinkSync(probe);

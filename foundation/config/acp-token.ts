@@ -1,4 +1,4 @@
-import { chmod, link, lstat, mkdir, readFile, unlink } from 'node:fs/promises';
+import { chmod, link, lstat, readFile, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import {
@@ -6,6 +6,7 @@ import {
   ignoreMissing,
   isDiskFull,
   isSystemError,
+  makeFolder,
   temporaryName,
   writeFlushed,
 } from '../base/durable-file.ts';
@@ -53,7 +54,7 @@ export async function ensureAcpToken(options: {
   try {
     const kept = await readToken(file);
     if (kept !== undefined) return { source: 'file', token: kept, file };
-    await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(options.dataDir);
     const token = `acp_${options.ids.bytes(32).toString('base64url')}`;
     if (await keepToken(file, token)) return { source: 'made', token, file };
     const winner = await readToken(file);

@@ -1,6 +1,7 @@
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MikroORM } from '@mikro-orm/sqlite';
+import { makeFolder } from '../../base/durable-file.ts';
 import type { Mutex } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
@@ -96,7 +97,7 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
  * log and its index get the mode of the file. What is there stays as the operator has it, also where another process makes it at the same moment.
  */
 async function makePrivate(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   try {
     await (await open(file, 'wx', 0o600)).close();
   } catch (error) {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { link, lstat, mkdir, realpath, rename, unlink } from 'node:fs/promises';
+import { link, lstat, realpath, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/deadline.ts';
-import { isSystemError } from '../../base/durable-file.ts';
+import { isSystemError, makeFolder } from '../../base/durable-file.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import type { Ids } from '../../base/ids.ts';
 import { KeyedMutex, mapLimited } from '../../base/semaphore.ts';
@@ -46,7 +46,7 @@ const PLACE_ATTEMPTS = 10;
  */
 export async function openFileStore({ folder, clock, ids, log }: FileStoreOptions): Promise<ObjectStore> {
   try {
-    await mkdir(path.join(folder, TEMPORARY_FOLDER), { recursive: true, mode: 0o700 });
+    makeFolder(path.join(folder, TEMPORARY_FOLDER));
     const root = await realpath(folder);
     const temporary = createTemporaryFiles(root, ids);
     await temporary.clean(clock, log);
