@@ -96,6 +96,26 @@ test('a job that comes again after its attempt was noted sends nothing', async (
   t.is(await entities.count(DeliveryTable), 1);
 });
 
+test('nothing is delivered for a deleted tenant, and what waits goes out when it is restored', async (t) => {
+  const receiver = await startReceiver(t);
+  const gateway = await startRuntime(t, { env: LOCAL });
+  const { id: tenantId, token } = await gateway.makeTenant();
+  const { id } = await makeWebhook(gateway, { url: receiver.url }, token);
+  const { database, jobs, clock, tenants } = gateway.gateway.services;
+  await tenants.scheduleDelete(tenantId, new Date(clock.now() + 86_400_000));
+  await portOf(gateway).emit(tenantId, { type: 'agent.created', data: {} });
+  const due = `select * from kernel_jobs where queue = 'runtime.webhook-delivery' and due_at > ${clock.now() + 3_000_000}`;
+  await until(async () => (await database.system().execute(due)).length === 1);
+  t.is(receiver.received.length, 0);
+
+  await tenants.restore(tenantId);
+  const entities = database.forTenant(tenantId);
+  const [delivery] = await entities.rows(DeliveryTable, {}, { limit: 1 });
+  await jobs.publish(entities, DeliverWebhook, { delivery_id: delivery!.id, webhook_id: id, attempt: 1 });
+  await until(() => receiver.received.length === 1);
+  t.pass();
+});
+
 test('410 turns a webhook off', async (t) => {
   const receiver = await startReceiver(t, () => 410);
   const flow = flowPlugin();

@@ -6,6 +6,7 @@ import {
   type Jobs,
   type Logger,
   type TenantEntityManager,
+  type Tenants,
   Type,
 } from 'agent-gateway';
 import {
@@ -38,6 +39,8 @@ export const CONCURRENCY = 400;
 export const PER_WEBHOOK = 3;
 /** Milliseconds: the longest `Retry-After` that is honoured. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
+/** Milliseconds until it is looked again whether a deleted tenant was restored. */
+const DELETED_TENANT_MS = 3_600_000;
 /** The random extra delay of an attempt at most, as a part of its delay: a receiver that comes back does not get all attempts at once. */
 const JITTER = 0.2;
 
@@ -47,6 +50,7 @@ export type AttemptResult = 'delivered' | 'retried' | 'given_up';
 interface DeliveriesParts {
   readonly send: Send;
   readonly jobs: Jobs;
+  readonly tenants: Pick<Tenants, 'get'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -59,7 +63,7 @@ interface DeliveriesParts {
 
 /** Makes the handler of the job, and `attempt` for tests of a webhook. */
 export function createDeliveries(parts: DeliveriesParts) {
-  const { send, jobs, clock, ids, log, backoff, changed, counted } = parts;
+  const { send, jobs, tenants, clock, ids, log, backoff, changed, counted } = parts;
   const placeOf = createPlaces(PER_WEBHOOK, clock);
 
   /** One attempt, not yet in the log. A receiver that answers 410 gets nothing more. Throws the reason of `signal`. */
@@ -106,6 +110,10 @@ export function createDeliveries(parts: DeliveriesParts) {
   ) => {
     const { delivery_id, webhook_id, attempt: number } = payload;
     const tenant = entities();
+    if ((await tenants.get(tenant.tenantId))?.deletedAt != null) {
+      await jobs.publish(tenant, DeliverWebhook, payload, { delay: DELETED_TENANT_MS });
+      return;
+    }
     const place = await placeOf(`${tenant.tenantId}/${webhook_id}`);
     if ('waitMs' in place) {
       await jobs.publish(tenant, DeliverWebhook, payload, { delay: place.waitMs });
