@@ -38,6 +38,7 @@ export function startLearning(
     metrics: { dropped: (tasks) => dropped.inc(tasks), failed: (tasks) => failed.inc(tasks) },
   });
   scope.drain('recording', (signal) => writer.finish(signal));
+  scope.defer(() => writer[Symbol.asyncDispose]());
 
   const playbooks = createPlaybooks(services, Math.min(settings.distill_interval, MAX_REFRESH_MS));
   scope.on(GeneDecided, ({ tenantId }) => playbooks.forget(tenantId));

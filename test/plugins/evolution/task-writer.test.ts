@@ -6,7 +6,10 @@ import type { TaskRow } from '../../../plugins/evolution/store/tables.ts';
 import { manualClock } from '../../../testing/index.ts';
 
 /** A writer over a database that does what `insert` does. */
-function writerOver(insert: (tenantId: string, rows: readonly TaskRow[]) => Promise<void>) {
+function writerOver(
+  insert: (tenantId: string, rows: readonly TaskRow[]) => Promise<void>,
+  log = pino({ enabled: false }),
+) {
   const counts = { dropped: 0, failed: 0 };
   const writer = createTaskWriter({
     database: {
@@ -15,7 +18,7 @@ function writerOver(insert: (tenantId: string, rows: readonly TaskRow[]) => Prom
       }),
     } as unknown as Pick<Database, 'forTenant'>,
     clock: manualClock(),
-    log: pino({ enabled: false }),
+    log,
     metrics: {
       dropped: (tasks) => {
         counts.dropped += tasks;
@@ -86,4 +89,21 @@ test('a write is given up after 5 s', async (t) => {
   writer.write(task('slow', 1));
   await writer.finish(forever);
   t.is(counts.failed, 1);
+});
+
+test('a run that ends after the plugin was stopped is dropped, counted and logged, and asks no table that is gone', async (t) => {
+  const stored: string[] = [];
+  const lines: { err: { message: string } }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { writer, counts } = writerOver(async (tenantId) => void stored.push(tenantId), log);
+  await writer.finish(forever);
+  writer.write(task('before', 1));
+  await writer[Symbol.asyncDispose]();
+  writer.write(task('after', 2));
+  await writer.finish(forever);
+  t.deepEqual([counts, stored], [{ dropped: 1, failed: 0 }, ['before']]);
+  t.deepEqual(
+    lines.map(({ err }) => err.message),
+    ['The run ended after the plugin was stopped or reloaded'],
+  );
 });

@@ -22,10 +22,12 @@ export interface WriterMetrics {
 
 /** Writes the results of runs, outside of the requests to which they belong. */
 export interface TaskWriter {
-  /** Queues a task without blocking. A task for which there is no room is dropped and counted. */
+  /** Queues a task without blocking. A task for which there is no room, or that comes after the end, is dropped and counted. */
   write(task: TaskRow): void;
   /** Writes the waiting tasks. Resolves when none is left, or the signal aborts. */
   finish(signal: AbortSignal): Promise<void>;
+  /** Writes the waiting tasks, and takes no more: the table goes with the plugin, and runs may end later. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export function createTaskWriter(parts: {
@@ -38,6 +40,7 @@ export function createTaskWriter(parts: {
   const waiting = new Map<string, TaskRow[]>();
   const underWay = new Set<Promise<void>>();
   let size = 0;
+  let hasEnded = false;
   let timer: NodeJS.Timeout | undefined;
   const logFailure = throttledLog<unknown>(clock, (err, count) =>
     log.warn({ err, count }, 'what came of runs of agents was not recorded'),
@@ -81,19 +84,26 @@ export function createTaskWriter(parts: {
     }
   }
 
+  async function finish(signal: AbortSignal): Promise<void> {
+    clearTimeout(timer);
+    pump();
+    while (underWay.size > 0 && !signal.aborted) await Promise.race(underWay);
+  }
+
   return {
     write(task) {
-      if (size >= MAX_WAITING) return metrics.dropped(1);
+      if (hasEnded) logFailure(new Error('The run ended after the plugin was stopped or reloaded'));
+      if (hasEnded || size >= MAX_WAITING) return metrics.dropped(1);
       const tasks = waiting.get(task.tenantId);
       if (tasks === undefined) waiting.set(task.tenantId, [task]);
       else tasks.push(task);
       size += 1;
       timer ??= setTimeout(pump, GATHER_MS).unref();
     },
-    async finish(signal) {
-      clearTimeout(timer);
-      pump();
-      while (underWay.size > 0 && !signal.aborted) await Promise.race(underWay);
+    finish,
+    [Symbol.asyncDispose]() {
+      hasEnded = true;
+      return finish(AbortSignal.timeout(GIVE_UP_MS));
     },
   };
 }
