@@ -9,6 +9,9 @@ import type { TSchema } from 'typebox';
 /** A moment in the form of these routes. */
 export const Seconds = Type.Integer({ description: 'Seconds since the epoch', examples: [1_795_459_265] });
 
+/** An id that a client may leave open: the SDK for Python writes that as `null`, and in a query as an empty text. */
+export const OpenId = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 128 }));
+
 /** Pairs that a client stores with a chat or a conversation. */
 export const MetaData = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), {
   maxProperties: 16,
@@ -20,11 +23,11 @@ export const EnterMessages = Type.Array(
   Type.Object({
     role: Type.Enum(['user', 'assistant']),
     type: Type.Optional(
-      Type.Enum(['query', 'question', 'answer'], { description: 'Only texts may be entered' }),
+      Type.Enum(['question', 'query', 'answer', ''], { description: 'Only texts may be entered' }),
     ),
     content: Type.Optional(Type.String({ maxLength: 1_000_000 })),
     content_type: Type.Optional(
-      Type.Enum(['text', 'object_string'], {
+      Type.Enum(['text', 'object_string', ''], {
         description: '`object_string`: JSON text of `{type: "text", text}` and `{type: "image", file_url}`',
       }),
     ),

@@ -5,7 +5,7 @@ import type { ConversationRecord } from '../services/conversations.ts';
 import { seconds } from '../services/v3-chat/chat-record.ts';
 import type { ConversationMessages } from '../services/v3-chat/conversation-messages.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
-import { EnterMessages, Message, MetaData, ok, okSchema, Seconds } from './coze.ts';
+import { EnterMessages, Message, MetaData, OpenId, ok, okSchema, Seconds } from './coze.ts';
 
 /** Messages of one answer at most. */
 const MAX_MESSAGES = 50;
@@ -23,11 +23,13 @@ const ConversationSchema = okSchema(
 );
 
 const ListBody = Type.Object({
-  order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc' })),
-  chat_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-  before_id: Type.Optional(Type.String({ maxLength: 128 })),
-  after_id: Type.Optional(Type.String({ maxLength: 128 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, default: MAX_MESSAGES })),
+  order: Type.Optional(Type.Unsafe<'desc' | 'asc' | null>({ enum: ['desc', 'asc', null], default: 'desc' })),
+  chat_id: OpenId,
+  before_id: OpenId,
+  after_id: OpenId,
+  limit: Type.Optional(
+    Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, default: MAX_MESSAGES }),
+  ),
 });
 
 const common = { errors: 'coze', tag: 'v1-conversations' } as const;
@@ -97,15 +99,15 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
       },
       handle: async (call) => {
         const { conversation_id: id } = call.query;
-        const { order = 'desc', limit = MAX_MESSAGES, ...body } = call.body;
+        const { body } = call;
         const place = { entities: call.entities(), reader: readerOf(call), id };
         const page = {
-          order,
-          limit: Math.min(limit, MAX_MESSAGES),
-          before: body.before_id,
-          after: body.after_id,
+          order: body.order ?? 'desc',
+          limit: Math.min(body.limit ?? MAX_MESSAGES, MAX_MESSAGES),
+          before: body.before_id || undefined,
+          after: body.after_id || undefined,
         };
-        const { found, hasMore } = await conversations.page(place, page, body.chat_id);
+        const { found, hasMore } = await conversations.page(place, page, body.chat_id || undefined);
         const data = found.map((one) => ('message' in one ? toMessage(id, one) : one));
         const last = { first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '' };
         return { ...ok(data), ...last, has_more: hasMore };

@@ -17,7 +17,7 @@ import { readerOf } from '../../records/contract.ts';
 import type { ChatEvent } from '../services/v3-chat/chat-run.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { BegunV3Chat, V3Chats } from '../services/v3-chat/v3-chats.ts';
-import { EnterMessages, Message, MetaData, ok, okSchema, Seconds, ToolCall } from './coze.ts';
+import { EnterMessages, Message, MetaData, OpenId, ok, okSchema, Seconds, ToolCall } from './coze.ts';
 
 const GivenId = Type.String({ ...AnyId, minLength: 1, maxLength: 128 });
 const Place = Type.Object({ conversation_id: GivenId, chat_id: GivenId });
@@ -36,7 +36,7 @@ const ChatBody = Type.Object({
       description: 'Not used: `X-Svc-User-Id` divides the users of a credential',
     }),
   ),
-  conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  conversation_id: OpenId,
   additional_messages: Type.Optional(EnterMessages),
   stream: Type.Optional(Type.Boolean({ default: false })),
   auto_save_history: Type.Optional(Type.Boolean({ default: true })),
@@ -142,7 +142,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       path: '/v3/chat',
       summary: 'Chat with an agent',
       schema: {
-        query: Type.Object({ conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) }),
+        query: Type.Object({ conversation_id: OpenId }),
         headers: ChatHeaders,
         body: ChatBody,
         responses: OneChat,
@@ -150,7 +150,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       },
       handle: async (call) => {
         const { body, query } = call;
-        const conversationId = query.conversation_id ?? body.conversation_id;
+        const conversationId = query.conversation_id || body.conversation_id || undefined;
         refuseUnfit(body, conversationId);
         const begun = await chats.begin(chatCallOf(call, undefined, call.headers), {
           botId: body.bot_id,

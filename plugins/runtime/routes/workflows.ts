@@ -15,7 +15,7 @@ import type { JsonObject, RunPlace, StartableVersion } from '../../workflow/cont
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
-import { EnterMessages, okSchema } from './coze.ts';
+import { EnterMessages, OpenId, okSchema } from './coze.ts';
 import { underV2 } from './paths.ts';
 import { sendTo, V3Stream } from './v3-chat.ts';
 
@@ -104,6 +104,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
                 }),
               ).properties,
               execute_id: Id,
+              debug_url: Type.Literal('', { description: 'The SDK for Python finds the result by it' }),
             }),
           },
         },
@@ -111,7 +112,8 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           const { workflow_id, parameters = {}, is_async } = call.body;
           const place = await start(call, workflow_id, parameters);
           const data = is_async === true ? '' : JSON.stringify(await runs.result(place, call.signal));
-          return reply.json(200, { code: 0, msg: '', data, execute_id: place.runId }, executeHeader(place));
+          const answer = { code: 0, msg: '', data, execute_id: place.runId, debug_url: '' };
+          return reply.json(200, answer, executeHeader(place));
         },
       }),
     ),
@@ -189,11 +191,12 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           body: Type.Object({
             ...RunBody,
             additional_messages: EnterMessages,
-            conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+            conversation_id: OpenId,
           }),
         },
         handle: async (call) => {
-          const { workflow_id: workflowId, parameters = {}, conversation_id: conversationId } = call.body;
+          const { workflow_id: workflowId, parameters = {} } = call.body;
+          const conversationId = call.body.conversation_id || undefined;
           const messages = readMessages(call.body.additional_messages, '/body/additional_messages');
           const last = messages.at(-1);
           if (last?.role !== 'user') {

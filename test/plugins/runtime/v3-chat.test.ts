@@ -100,6 +100,22 @@ test('a stream has the events of the SDK, and its framing', async (t) => {
   t.like(got.body, { code: 0, msg: '', data: { id: chat.id } });
 });
 
+test('what clients in other languages leave open may be null or empty', async (t) => {
+  const { gateway, coze } = await startCoze(t, await startProvider(t, stream(['Hello'])));
+  const post = (path: string, body: object) => gateway.request(path, { method: 'POST', body });
+  const message = { role: 'user', type: '', content: 'hi', content_type: '' };
+  // The SDK for Python encodes a parameter that it leaves open as an empty one.
+  const begun = await post('/v3/chat?conversation_id=', { bot_id: 'payer', additional_messages: [message] });
+  t.is(begun.status, 200, JSON.stringify(begun.body));
+  await settled(coze, begun.body.data);
+  const { id: chat_id, conversation_id: id } = begun.body.data;
+  const open = { order: null, chat_id: null, before_id: null, after_id: null, limit: null };
+  for (const body of [open, { ...open, chat_id: '', before_id: '', after_id: '' }, { ...open, chat_id }]) {
+    const listed = await post(`/v1/conversation/message/list?conversation_id=${id}`, body);
+    t.like(listed.body, { code: 0, data: [{ content: 'Hello' }], has_more: false });
+  }
+});
+
 test('a conversation holds what was said before, also by its creation', async (t) => {
   const provider = await startProvider(t, stream(['Ada.']));
   const { gateway, coze } = await startCoze(t, provider);

@@ -5,8 +5,8 @@ import type { ChatMessage, ContentPart } from '../../../agent-engine/contract.ts
 export interface EnteredMessage {
   readonly role: 'user' | 'assistant';
   readonly content?: string | undefined;
-  /** Default `text`; `object_string` is the JSON text of parts. */
-  readonly content_type?: 'text' | 'object_string' | undefined;
+  /** Default `text`, also where it is empty; `object_string` is the JSON text of parts. */
+  readonly content_type?: 'text' | 'object_string' | '' | undefined;
 }
 
 /**
