@@ -36,17 +36,20 @@ export function definitionProblem(exported: unknown): string | undefined {
   return undefined;
 }
 
-function wrong(member: string, value: unknown, should: string): string {
+/** Says of a member that it is not what it should be. */
+export function wrong(member: string, value: unknown, should: string): string {
   const hint = value === undefined ? ' (is it exported, and imported in no circle?)' : '';
   return `"${member}" is ${said(value)}, and should be ${should}${hint}`;
 }
 
 function said(value: unknown): string {
   if (value === undefined || value === null) return String(value);
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** True for what has members. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 

@@ -2,14 +2,14 @@
  * Paths of routes: text with parameters. `{id}` is what stands there up to the next slash, hyphen or dot, `{rest*}` at the end all that follows.
  */
 
-const PATTERN = /^\/(?:[^{}*?#()\s]|\{[A-Za-z_]\w*\}(?=[-./]|$))*(?:\{[A-Za-z_]\w*\*\})?$/;
+const PATTERN = /^\/(?:[^{}*?#()\s:]|(?<!\/):|\{[A-Za-z_]\w*\}(?=[-./]|$))*(?:\{[A-Za-z_]\w*\*\})?$/;
 
 /** @throws Error that names `label` for a path that the router would read as something else */
 export function checkPathPattern(label: string, pattern: string): void {
   if (!pattern.startsWith('/')) throw new Error(`${label}: a path starts with a slash`);
   if (PATTERN.test(pattern)) return;
   throw new Error(
-    `${label}: a path is text with parameters such as {id}, each up to a slash, hyphen or dot; {rest*} stands at the end. It has no spaces and none of ? # * ( )`,
+    `${label}: a path is text with parameters such as {id}, each up to a slash, hyphen or dot; {rest*} stands at the end. It has no spaces, none of ? # * ( ), and no part such as :id`,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { createValidator, type Validator } from '../../foundation/base/json-schema.ts';
+import { checkServed } from '../../foundation/code/served-form.ts';
 import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
 import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
 import type { Access } from '../api/access.ts';
@@ -38,7 +39,7 @@ export interface CompiledService {
  * Reads the proto file and joins it with what is declared.
  *
  * @throws GrpcDeclarationError for a file that cannot be read, a service that it does not declare, a method that is
- * declared on one side only, and one without access rule, summary or handler. Schemas are compiled at the first request.
+ * declared on one side only; Error for a member of another form than a method needs. Schemas are compiled at the first request.
  */
 export function compileService(service: GrpcService, owner: string, inFlight: InFlight): CompiledService {
   const { service: name, methods: implemented } = service;
@@ -80,12 +81,8 @@ function compileMethod(
   definition: GrpcMethod,
   belongings: { readonly owner: string; readonly inFlight: InFlight },
 ): CompiledMethod {
-  const { access, summary, handle, effect = 'write', request, rateLimit = 'standard' } = definition;
-  if (access === undefined) {
-    throw new GrpcDeclarationError(`${name}: a method without an access rule is not mounted`);
-  }
-  if (!summary) throw new GrpcDeclarationError(`${name}: a method needs a summary`);
-  if (typeof handle !== 'function') throw new GrpcDeclarationError(`${name}: a method needs a handler`);
+  const { access, effect = 'write', request, rateLimit = 'standard' } = definition;
+  checkServed('method', name, definition);
   return {
     ...proto,
     ...belongings,

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { createValidator, type InputPlace, type Validator } from '../../foundation/base/json-schema.ts';
 import { Type } from '../../foundation/base/type.ts';
+import { checkServed } from '../../foundation/code/served-form.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
 import { checkPathPattern } from '../../foundation/http/path-pattern.ts';
 import type { Access } from '../api/access.ts';
@@ -38,16 +39,12 @@ const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
  * Makes a definition ready. Its schemas are compiled at the first request that needs them: all of them at the start took a
  * fifth of it. One that is no JSON Schema is found by the conformance suite, or at that request.
  *
- * @throws Error for a path without a slash, a route without access rule, summary or handler, and a limit that is none.
+ * @throws Error for a path or a member of another form than the route needs.
  */
 export function compileRoute(definition: Route, owner: string, inFlight: InFlight): CompiledRoute {
   const label = `${definition.method} ${definition.path}`;
+  checkServed('route', label, definition);
   checkPathPattern(label, definition.path);
-  if (definition.access === undefined)
-    throw new Error(`${label}: a route without an access rule is not mounted`);
-  if (!definition.summary) throw new Error(`${label}: a route needs a summary`);
-  if (typeof definition.handle !== 'function') throw new Error(`${label}: a route needs a handler`);
-  checkLimit(label, definition.rateLimit);
   const validators: Partial<Record<InputPlace, Validator>> = {};
   for (const place of PLACES) {
     const schema = definition.schema?.[place];
@@ -77,20 +74,13 @@ function described(definition: Route): Route {
   return { ...definition, schema: { ...definition.schema, body } };
 }
 
-function checkLimit(label: string, limit: Route['rateLimit']): void {
-  if (typeof limit !== 'object' || (Number.isInteger(limit.perMinute) && limit.perMinute >= 1)) return;
-  throw new Error(`${label}: perMinute is a whole number from 1, not ${limit.perMinute}`);
-}
-
 /** Compiles everything below `prefix` into one route that a Koa router answers. */
 export function compileMount(
   mount: MountOptions & { prefix: string; middleware: Middleware },
   owner: string,
   inFlight: InFlight,
 ): CompiledRoute {
-  if (mount.access === undefined)
-    throw new Error(`${mount.prefix}: a mount without an access rule is refused`);
-  checkLimit(mount.prefix, mount.rateLimit);
+  checkServed('mount', mount.prefix, mount);
   const pattern = `${mount.prefix.replace(/\/$/, '')}/{rest*}`;
   checkPathPattern(mount.prefix, pattern);
   return {

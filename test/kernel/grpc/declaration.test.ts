@@ -26,10 +26,14 @@ test('a method without access rule, summary or handler does not mount', (t) => {
   const without = (part: keyof GrpcMethod) =>
     notesService({ GetNote: { [part]: undefined } as Partial<GrpcMethod> });
   t.throws(() => compile(without('access')), {
-    message: /NotesService\/GetNote: a method without an access rule/,
+    message: /NotesService\/GetNote: "access" is undefined, and should be a rule/,
   });
-  t.throws(() => compile(without('summary')), { message: /GetNote: a method needs a summary/ });
-  t.throws(() => compile(without('handle')), { message: /GetNote: a method needs a handler/ });
+  t.throws(() => compile(without('summary')), {
+    message: /GetNote: "summary" is undefined, and should be a sentence/,
+  });
+  t.throws(() => compile(without('handle')), {
+    message: /GetNote: "handle" is undefined, and should be a function/,
+  });
 });
 
 test('a file that cannot be read and a service that it does not declare are named', (t) => {

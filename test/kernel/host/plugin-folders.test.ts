@@ -62,7 +62,7 @@ test('a definition of the wrong form is reported by its member, and hinders no o
     ],
     wants: [
       "wants: { chats: 'agent-engine.chats' }",
-      '"wants.chats" is a string, and should be what serviceRef returns',
+      '"wants.chats" is "agent-engine.chats", and should be what serviceRef returns',
     ],
     offers: ['offers: [contract.Offered]', '"offers.0" is undefined, and should be what serviceRef returns'],
     points: [
@@ -79,7 +79,7 @@ test('a definition of the wrong form is reported by its member, and hinders no o
       'migrations: [null]',
       '"migrations.0" is null, and should be a migration: a name, and a function "up"',
     ],
-    formerly: ["formerly: 'notes'", '"formerly" is a string, and should be a list'],
+    formerly: ["formerly: 'notes'", '"formerly" is "notes", and should be a list'],
   } as const;
   const text = (name: string, member: string) =>
     `import { definePlugin } from 'agent-gateway';

@@ -101,21 +101,36 @@ test('a path that the router would read as something else does not compile', (t)
     '/a/{rest*}/b',
     '/a/{',
     '/a/{1}',
+    '/a/:id',
   ])
     t.throws(() => compiled('GET', path), { message: /^GET .*: a path is text with parameters/ }, path);
   t.throws(() => compiled('GET', 'a'), { message: /starts with a slash/ });
 });
 
-test('a route without an access rule, a summary or a handler does not compile', (t) => {
-  const bare = { method: 'GET', path: '/a', handle: () => undefined };
-  t.throws(() => compileRoute({ ...bare, summary: 'a' } as never, 'one', new InFlight()), {
-    message: /access rule/,
-  });
-  t.throws(() => compileRoute({ ...bare, access: access.public() } as never, 'one', new InFlight()), {
-    message: /summary/,
-  });
-  const silent = { ...bare, access: access.public(), summary: 'a', handle: undefined };
-  t.throws(() => compileRoute(silent as never, 'one', new InFlight()), {
-    message: /a route needs a handler/,
-  });
+test('a route with a member of another form does not compile, and the message names it', (t) => {
+  const good = { method: 'GET', path: '/a', access: access.public(), summary: 'a', handle: () => undefined };
+  const compile = (changes: object) => compileRoute({ ...good, ...changes } as never, 'one', new InFlight());
+  t.notThrows(() => compile({ rateLimit: { perMinute: 1, by: () => 'a' }, errors: 'openai', bodyLimit: 0 }));
+  for (const [member, value, said] of [
+    ['method', 'get', '"get", and should be one of GET, POST'],
+    ['path', undefined, 'undefined'],
+    ['access', undefined, 'undefined, and should be a rule, such as access.role'],
+    ['access', access.public, 'a function'],
+    ['access', { kind: 'pubic' }, 'an object'],
+    ['access', access.governance('notes:read' as never), 'an object'],
+    ['access', { kind: 'credential', methods: [] }, 'an object'],
+    ['summary', '', '"", and should be a sentence'],
+    ['handle', undefined, 'undefined, and should be a function'],
+    ['errors', 'openia', '"openia", and should be one of problem, openai, coze'],
+    ['bodyType', 'xml', '"xml"'],
+    ['bodyLimit', '1MB', '"1MB", and should be a whole number of bytes'],
+    ['countsAsStream', true, 'a boolean'],
+    ['refuse', 'no', '"no"'],
+    ['rateLimit', 'standrad', '"standrad"'],
+    ['rateLimit', { perMinute: 0, by: () => 'a' }, 'an object'],
+    ['rateLimit', { perMinute: 5 }, 'an object'],
+  ] as const) {
+    const error = t.throws(() => compile({ [member]: value }), undefined, `${member}: ${said}`);
+    t.true(error?.message.includes(`"${member}" is ${said}`), error?.message);
+  }
 });
