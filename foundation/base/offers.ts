@@ -25,10 +25,12 @@ export function isOfferName(text: string): text is OfferName {
  * What plugins add to extension points is called after them: what is named `plugin/acme/…`, or has a prefix of that kind, comes from the plugin `acme`. What is
  * named otherwise is left alone.
  *
- * @throws Error for a name of another plugin
+ * @throws Error for a name of another plugin, and for nothing at all: who reads the point would fail with every other contribution
  */
 export function requireOwnName(plugin: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null) return;
+  if (value === undefined || value === null)
+    throw new Error(`${plugin} contributes ${value} (is it exported, and returned by what makes it?)`);
+  if (typeof value !== 'object') return;
   const own = `plugin/${plugin}/`;
   const { name, prefix }: { readonly name?: unknown; readonly prefix?: unknown } = value;
   for (const given of [name, prefix])

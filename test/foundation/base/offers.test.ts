@@ -47,10 +47,12 @@ test('what a plugin offers is called after it', (t) => {
     { prefix: 'builtin/' },
     { name: 3 },
     'plugin/other/llm',
-    null,
-    undefined,
   ])
     t.notThrows(() => requireOwnName('acme', value));
+  for (const nothing of [null, undefined])
+    t.throws(() => requireOwnName('acme', nothing), {
+      message: /^acme contributes (null|undefined) \(is it exported/,
+    });
   for (const given of ['plugin/other/llm', 'plugin/acmes/llm', 'plugin/', 'plugin/ac'])
     for (const value of [{ name: given }, { prefix: given }, { name: 'plugin/acme/x', prefix: given }])
       t.throws(() => requireOwnName('acme', value), {
