@@ -1,8 +1,9 @@
-import { lstat, readlink, realpath } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
-import { isSystemError, writeAtomically } from '../base/durable-file.ts';
+import { ignoreMissing, isSystemError, writeAtomically } from '../base/durable-file.ts';
 import { Mutex } from '../base/semaphore.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { isMapping } from './field-codec.ts';
@@ -28,20 +29,67 @@ export interface GatewayFileChange {
 /** The file may hold secrets: a new one is for its owner alone. */
 const NEW_FILE_MODE = 0o600;
 
+/** Milliseconds between two looks at the lock of another process. */
+const LOCK_POLL = 20;
+/** Milliseconds after which a lock is one that a killed process left: a change takes a few. */
+const LOCK_ABANDONED = 3_000;
+/** Milliseconds after which a change is given up. */
+const LOCK_PATIENCE = 15_000;
+
 /**
  * Changes gateway.yaml and returns what it says now. Comments and order stay (indentation is made regular); a missing file is created. The new content
- * replaces the old one atomically, behind a symbolic link too, and keeps its mode. Changes of one process queue up.
+ * replaces the old one atomically, behind a symbolic link too, and keeps its mode. Changes of several processes wait for each other.
  * Rejects with a ConfigurationError, and writes nothing, when the file is invalid before or after the change, or cannot be written.
  */
 export function changeGatewayFile(file: string, change: GatewayFileChange): Promise<GatewayFile> {
   return changes.run(async () => {
     const target = await targetOf(file);
-    const before = await readGatewayText(target);
-    const text = changeText(file, before, change);
-    const after = parseGatewayFile(file, text);
-    if (text !== before) await replace(file, target, text);
-    return after;
+    const changed = async () => {
+      const before = await readGatewayText(target);
+      const text = changeText(file, before, change);
+      return { text, isSame: text === before, after: parseGatewayFile(file, text) };
+    };
+    const write = async () => {
+      const { text, isSame, after } = await changed();
+      if (!isSame) await writeAtomically(target, text, await modeOf(target));
+      return after;
+    };
+    const { isSame, after } = await changed();
+    // Where there is nothing to write, the folder may be read-only.
+    return isSame ? after : asFileProblem(file, () => whileLocked(file, target, write));
   });
+}
+
+/** Does `work` while no other process changes the file: replicas may share it. A lock that a killed process left is taken over. */
+async function whileLocked<T>(file: string, target: string, work: () => Promise<T>): Promise<T> {
+  const lock = path.join(path.dirname(target), `.${path.basename(target)}.lock`);
+  let waited = 0;
+  for (let seen: bigint | undefined, since = 0; !(await isCreated(lock)); waited += LOCK_POLL) {
+    if (waited >= LOCK_PATIENCE) {
+      const message = `is being changed by other processes; if there are none, delete ${lock}`;
+      throw new ConfigurationError([{ name: '', file, message }]);
+    }
+    const now = await stat(lock, { bigint: true }).catch(ignoreMissing);
+    if (now?.ctimeNs !== seen) [seen, since] = [now?.ctimeNs, waited];
+    else if (waited - since >= LOCK_ABANDONED) await unlink(lock).catch(ignoreMissing);
+    await pause(LOCK_POLL);
+  }
+  try {
+    return await work();
+  } finally {
+    await unlink(lock).catch(ignoreMissing);
+  }
+}
+
+/** False where it is there already. */
+async function isCreated(lock: string): Promise<boolean> {
+  try {
+    await (await open(lock, 'wx', NEW_FILE_MODE)).close();
+    return true;
+  } catch (error) {
+    if (isSystemError(error, 'EEXIST')) return false;
+    throw error;
+  }
 }
 
 function changeText(file: string, before: string | undefined, change: GatewayFileChange): string {
@@ -112,9 +160,9 @@ function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(result);
 }
 
-async function replace(file: string, target: string, text: string): Promise<void> {
+async function asFileProblem<T>(file: string, write: () => Promise<T>): Promise<T> {
   try {
-    await writeAtomically(target, text, await modeOf(target));
+    return await write();
   } catch (error) {
     if (!isSystemError(error)) throw error;
     // A single file that is mounted into a container cannot be renamed over, and writing into it could tear.

@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmod,
   lstat,
@@ -123,6 +125,25 @@ test('changes at the same time all arrive, and a failing one harms no other', as
   await t.throwsAsync(bad, { instanceOf: ConfigurationError });
   await Promise.all([...changes, late]);
   t.deepEqual([...(await loadGatewayFile(file)).plugins.keys()], [...names, 'late']);
+});
+
+test('changes of several processes all arrive', async (t) => {
+  const { file, folder } = t.context;
+  const children = ['a', 'b', 'c'].map((name) =>
+    fork(new URL('fixtures/changer.ts', import.meta.url), [file, name, '20'], { execArgv: [] }),
+  );
+  await Promise.all(children.map((child) => once(child, 'message')));
+  for (const child of children) child.send('begin');
+  t.deepEqual(await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0])), [0, 0, 0]);
+  t.is((await loadGatewayFile(file)).plugins.size, 60);
+  t.deepEqual(await readdir(folder), ['gateway.yaml']);
+});
+
+test('a lock that a killed process left is taken over', async (t) => {
+  const { file, folder } = t.context;
+  await writeFile(path.join(folder, '.gateway.yaml.lock'), '');
+  await changeGatewayFile(file, enable('a', false));
+  t.deepEqual(await readdir(folder), ['gateway.yaml']);
 });
 
 const refused: [string, string, GatewayFileChange, RegExp][] = [
