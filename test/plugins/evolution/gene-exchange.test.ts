@@ -178,6 +178,13 @@ eachGatewayDatabase(
   },
 );
 
+test('a key of a hub that no header can carry ends the start', async (t) => {
+  const env = { EVOLUTION_HUB_URL: 'https://hub.example', EVOLUTION_HUB_API_KEY: 'a key' };
+  await t.throwsAsync(startTestGateway({ plugins: [evolution], env }), {
+    message: /EVOLUTION_HUB_API_KEY: holds a space/,
+  });
+});
+
 test('the hub is searched for a tenant that takes what others share; what it says wrong is an error', async (t) => {
   const asked: (string | undefined)[] = [];
   let answer: { status: number; body: string } = { status: 200, body: '' };

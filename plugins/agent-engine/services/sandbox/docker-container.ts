@@ -1,3 +1,4 @@
+import { ConfigurationError } from 'agent-gateway';
 import type Docker from 'dockerode';
 import type { ContainerCreateOptions } from 'dockerode';
 import type { SandboxJob } from '../../contract.ts';
@@ -116,14 +117,16 @@ function tmpfs(bytes: number): string {
 
 /**
  * How the client reaches the engine that `DOCKER_HOST` names. Certificates for TLS come from `DOCKER_CERT_PATH`, which the client reads
- * itself. Throws a TypeError for an address of another kind.
+ * itself. Throws a ConfigurationError, which stops the start, for an address of another kind.
  */
 export function dockerOptions(host: string | undefined): Docker.DockerOptions {
   if (host === undefined || host === '') return { socketPath: '/var/run/docker.sock' };
-  if (host.startsWith('unix://')) return { socketPath: host.slice('unix://'.length) };
-  const url = URL.canParse(host) ? new URL(host) : undefined;
-  if (url?.protocol === 'tcp:') return { host: url.hostname, port: url.port || '2375' };
+  if (host.startsWith('unix:///')) return { socketPath: host.slice('unix://'.length) };
+  const url = URL.parse(host);
+  if (url?.protocol === 'tcp:' && url.hostname !== '')
+    return { host: url.hostname, port: url.port || '2375' };
   if (url?.protocol === 'http:') return { protocol: 'http', host: url.hostname, port: url.port || '80' };
   if (url?.protocol === 'https:') return { protocol: 'https', host: url.hostname, port: url.port || '443' };
-  throw new TypeError('DOCKER_HOST: must be unix:// and a path, or tcp://host:port');
+  const message = 'must be unix:// and a path, or tcp://host:port';
+  throw new ConfigurationError([{ name: 'DOCKER_HOST', message }]);
 }

@@ -36,7 +36,7 @@ const CREATE_MS = 60_000;
 /**
  * Code in Docker: one container each, made for it and removed after it. Images are never pulled.
  *
- * @throws TypeError for a host that is no address
+ * @throws ConfigurationError for a host that is no address
  */
 export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
   const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;

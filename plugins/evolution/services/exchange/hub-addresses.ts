@@ -4,7 +4,7 @@ import { type HubAddresses, NODE_ID } from '../../contract.ts';
 
 const MAX_HUBS = 8;
 
-/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, for keys that match no hub, and for an id that no hub accepts. */
+/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, keys that match no hub or cannot be sent, and an id that no hub accepts. */
 export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
   const { hub_url: urls = [], hub_api_key: keys = [], sender_id } = settings;
   const refuse = (name: string, message: string) => new ConfigurationError([{ name, message }]);
@@ -18,6 +18,8 @@ export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
       'EVOLUTION_SENDER_ID',
       'must be letters, digits and . _ : @ -, with a letter or digit first',
     );
+  if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key)))
+    throw refuse('EVOLUTION_HUB_API_KEY', 'holds a space or a character that no header can carry');
   return {
     senderId: sender_id === DEFAULT_SENDER ? undefined : sender_id,
     hubs: urls.map((url, n) => ({ url: url.replace(/\/+$/, ''), apiKey: keys[n] ?? keys[0] })),

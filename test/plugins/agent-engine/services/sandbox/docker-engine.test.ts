@@ -1,3 +1,4 @@
+import { ConfigurationError } from 'agent-gateway';
 import test from 'ava';
 import fc from 'fast-check';
 import {
@@ -157,7 +158,7 @@ test('containers that a crashed gateway has left are removed at the start, those
 
 test('a DOCKER_HOST of another kind stops the start and is named', async (t) => {
   const opening = openTestSandbox({ mode: 'docker', docker_host: 'ssh://host' });
-  await t.throwsAsync(opening, { instanceOf: TypeError, message: /^DOCKER_HOST/ });
+  await t.throwsAsync(opening, { instanceOf: ConfigurationError, message: /^DOCKER_HOST/ });
 });
 
 const PLAN = {
@@ -222,8 +223,16 @@ test('DOCKER_HOST is a socket or an address', (t) => {
     host: 'docker.example',
     port: '443',
   });
-  for (const host of ['ssh://x', 'nonsense', 'npipe:////./pipe/x']) {
-    t.throws(() => dockerOptions(host), { instanceOf: TypeError, message: /DOCKER_HOST/ });
+  for (const host of [
+    'ssh://x',
+    'nonsense',
+    'npipe:////./pipe/x',
+    'tcp://',
+    'tcp://:2375',
+    'unix://',
+    'unix://run/docker.sock',
+  ]) {
+    t.throws(() => dockerOptions(host), { instanceOf: ConfigurationError, message: /^DOCKER_HOST: / }, host);
   }
 });
 
