@@ -79,6 +79,8 @@ type Staged = Arrival & { readonly milliseconds: number };
 
 /** Instances that were taken out and are not gone. */
 interface Retirement {
+  /** The plugins that they are of. */
+  readonly names: ReadonlySet<string>;
   /** The instances that they may use, in the same exchange and outside of it. */
   readonly used: ReadonlySet<PluginInstance | undefined>;
   /** The ends of their work in the background. */
@@ -239,7 +241,7 @@ export class PluginSwap {
 
   /**
    * Takes the instances that leave out of their slots at once; the returned function drains all of them side by side, and then ends them,
-   * dependents first. None is ended before all have drained, and those of earlier exchanges that use it are gone: what one has in hand may need any
+   * dependents first. None is ended before all have drained, and earlier generations and those that use it are gone: what one has in hand may need any
    * other, a step of a workflow for example the plugin of its node type.
    */
   #retire(swap: Swap, { graph }: Catalogue): () => Promise<void> {
@@ -258,12 +260,13 @@ export class PluginSwap {
         slot.current = undefined;
         slot.status.set('draining', 'its calls in flight end');
       }
-      const users = [...this.#retiring].filter((one) => instances.some((own) => one.used.has(own.instance)));
-      const ending = instances.map(({ instance, time }) => instance.windDown(time));
-      const drains = instances.flatMap(({ instance, time }) =>
-        instance.hasDrains ? instance.drain(time) : [],
+      const users = [...this.#retiring].filter(
+        ({ names, used }) =>
+          !names.isDisjointFrom(leaving) || instances.some((own) => used.has(own.instance)),
       );
-      for (const user of users) drains.push(...user.drains);
+      const ending = instances.map(({ instance, time }) => instance.windDown(time));
+      const drains = users.flatMap((user) => user.drains);
+      for (const { instance, time } of instances) if (instance.hasDrains) drains.push(instance.drain(time));
       const gone = (async () => {
         // Where nothing goes on in the background, what was contributed goes in this very turn.
         if (drains.length > 0) await Promise.all(drains);
@@ -273,12 +276,13 @@ export class PluginSwap {
           slot.leaks = await instance.retire(time);
           for (const leak of slot.leaks)
             this.#parts.log.error({ plugin: slot.name, leak }, 'a plugin left something');
-          if (slot.status.state !== 'draining') continue;
+          const later = [...this.#retiring].some((one) => one !== retirement && one.names.has(slot.name));
+          if (later || slot.status.state !== 'draining') continue;
           slot.status.set(slot.rest.state, slot.rest.reason);
           this.#parts.log.info({ plugin: slot.name, reason: slot.rest.reason }, `plugin ${slot.rest.state}`);
         }
       })();
-      const retirement = { used, drains, gone };
+      const retirement: Retirement = { names: leaving, used, drains, gone };
       this.#retiring.add(retirement);
       void gone.finally(() => this.#retiring.delete(retirement));
       return gone;

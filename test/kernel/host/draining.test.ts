@@ -173,6 +173,43 @@ for (const verb of ['reload', 'disable'] as const) {
   });
 }
 
+test('a plugin has stopped when the calls of all its generations have ended', async (t) => {
+  const gates = [gate(), gate(), gate()];
+  let generation = 0;
+  const engine = testPlugin('engine', {
+    setup(scope) {
+      const { opened } = gates[generation++]!;
+      scope.route(publicRoute('/slow', () => opened));
+    },
+  });
+  const gateway = await start(t, { plugins: [engine] });
+  const slot = gateway.gateway.host.slots.find('engine')!;
+  const call = async () => {
+    const answered = gateway.request('/slow');
+    await until(() => slot.current?.inFlight.size === 1);
+    return answered;
+  };
+  const first = call();
+  await until(() => slot.current?.inFlight.size === 1);
+  await gateway.turn('engine', 'reload');
+  const second = call();
+  await until(() => slot.current?.inFlight.size === 1);
+  const disabled = gateway.turn('engine', 'disable');
+  await until(() => slot.status.state === 'draining');
+  await gateway.turn('engine', 'enable');
+  const third = call();
+  await until(() => slot.current?.inFlight.size === 1);
+  const again = gateway.turn('engine', 'disable');
+  await until(() => slot.status.state === 'draining');
+  gates[0]!.open();
+  gates[1]!.open();
+  await Promise.all([first, second, disabled]);
+  t.is(slot.status.state, 'draining');
+  gates[2]!.open();
+  await third;
+  t.is((await again).body.state, 'stopped');
+});
+
 /** Sees the colors; and a plugin that contributes one, with a call that takes its time. */
 function palette() {
   const { open, opened } = gate();
