@@ -182,7 +182,7 @@ function pathReadings(path: string): readonly string[] {
 
 /** The same, always with all readings: for the prefix of a rule. */
 function allReadings(path: string): readonly string[] {
-  const readings = [path];
+  const readings = [oneSpelling(path)];
   for (let round = 1; round <= ROUNDS; round += 1) readings.push(read(readings[round - 1] as string));
   return readings;
 }
@@ -193,7 +193,12 @@ function isBelow(path: string, prefix: string): boolean {
   return path.startsWith(base) && (path.length === base.length || path[base.length] === '/');
 }
 
-/** One round of decoding. Only ASCII matters here: no separator or dot is written with more than one byte. */
+/** `%c3` and `%C3` are the same to every server (RFC 3986, 2.1). */
+function oneSpelling(path: string): string {
+  return path.replace(/%[0-9a-f]{2}/gi, (code) => code.toUpperCase());
+}
+
+/** One round of decoding. Of ASCII alone: no separator or dot is written with more than one byte. */
 function read(path: string): string {
   const decoded = path.replace(/%[0-7][0-9a-f]/gi, (code) =>
     String.fromCharCode(Number.parseInt(code.slice(1), 16)),
@@ -204,5 +209,5 @@ function read(path: string): string {
     if (name === '..') segments.pop();
     else if (name !== '' && name !== '.') segments.push(name);
   }
-  return `/${segments.join('/')}`;
+  return oneSpelling(`/${segments.join('/')}`);
 }

@@ -139,6 +139,7 @@ test('a path prefix means whole segments of the path that the other server sees'
     ['/p/g%2Fq', '/p/g%2Fq/x', 'allow'],
     ['/p/g%2Fq', '/p/g/q', 'deny'],
     ['/ä', '/%C3%A4/x', 'allow'],
+    ['/ä', '/%c3%a4/x', 'allow'],
   ];
   for (const [prefix, path, expected] of cases) {
     const pathPrefix = new URL(`http://x${prefix}`).pathname;
@@ -165,6 +166,8 @@ test('a denied path stays denied however it is written', (t) => {
   for (const path of [...paths, '/v1/..%5c..%5cadmin', '/%2561dmin', '/x/..;/admin', '/v1%2f..%2fadmin']) {
     t.is(action(['deny */admin', 'allow *'], `http://a.example${path}`, 'allow'), 'deny', path);
   }
+  for (const path of ['/%C3%A4', '/%c3%a4', '/%C3%a4', '/%25c3%25A4', '/x/..%2f%c3%a4'])
+    t.is(action(['deny */%C3%A4', 'allow *'], `http://a.example${path}`, 'allow'), 'deny', path);
   t.is(action(['deny */admin'], 'http://a.example/administrator', 'allow'), 'allow');
 });
 
