@@ -176,9 +176,11 @@ function toResponse({ status, statusText, headers, body, url, redirected }: Egre
   const isEmpty = NO_CONTENT.has(status);
   if (isEmpty) body.resume();
   const content = isEmpty ? null : (Readable.toWeb(body) as ReadableStream<Uint8Array<ArrayBuffer>>);
-  const response = new Response(content, { status, statusText, headers: fields });
-  // A response that was made, not fetched, says nothing of these; libraries resolve relative links by them.
-  return Object.defineProperties(response, { url: { value: url }, redirected: { value: redirected } });
+  const response = new Response(content, { status, headers: fields });
+  // A response that was made, not fetched, says nothing of these, by which libraries resolve relative links, and takes no phrase but of Latin letters.
+  return Object.defineProperties(response, {
+    ...{ statusText: { value: statusText }, url: { value: url }, redirected: { value: redirected } },
+  });
 }
 
 /** One request on the way to an answer. */

@@ -78,9 +78,10 @@ async function outcome(name: string, work: Promise<void>): Promise<CheckOutcome>
     await work;
     return { name, state: 'ok', reason: null };
   } catch (failure) {
-    const { message, code } = failure as NodeJS.ErrnoException;
-    // What tried several addresses has a code alone.
-    return { name, state: 'error', reason: shown(message || code || 'unknown') };
+    // What tried several addresses has a code alone; code of plugins may throw anything.
+    const { message, code } = Object(failure) as Partial<NodeJS.ErrnoException>;
+    const reason = [failure, message, code].find((text) => typeof text === 'string' && text !== '');
+    return { name, state: 'error', reason: shown((reason as string | undefined) ?? 'unknown') };
   }
 }
 

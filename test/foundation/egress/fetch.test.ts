@@ -10,6 +10,7 @@ const echo = (t: Parameters<typeof startServer>[0]) =>
     const body = Buffer.concat(await request.toArray()).toString();
     if (request.url === '/moved') response.writeHead(307, { location: '/end' }).end();
     else if (request.url === '/204') response.writeHead(204).end();
+    else if (request.url === '/words') response.writeHead(200, 'Très bien').end();
     else if (request.url === '/999') response.writeHead(999).end();
     else if (request.url === '/stream') response.write('first');
     else {
@@ -45,6 +46,7 @@ test('it takes what fetch takes and gives what fetch gives', async (t) => {
   });
   const empty = await fetch(`${url}204`);
   t.deepEqual([empty.status, empty.body], [204, null]);
+  t.like(await fetch(`${url}words`), { status: 200, statusText: 'Tr\ufffds bien' });
   await t.throwsAsync(fetch(`${url}999`), { code: 'egress.unreachable', message: /status 999/ });
 });
 
