@@ -18,8 +18,8 @@ export interface AuditArchive {
    * @throws the signal's reason when it aborts, and `objects.unavailable`
    */
   move(before: Date, signal: AbortSignal): Promise<number>;
-  /** The archived records of a tenant, or of one identity of it, oldest first. */
-  records(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
+  /** The archived records of a tenant, or of one identity of it, oldest first; without those of objects that were `read` before. Adds what it reads to these. */
+  records(tenantId: string, userId: string | undefined, read: Set<string>): AsyncIterable<AuditEntry>;
   /**
    * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for a replica that moves records at this moment.
    *
@@ -120,8 +120,10 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
       return moved;
     },
 
-    async *records(tenantId, userId) {
+    async *records(tenantId, userId, read) {
       for await (const key of keysOf(tenantId)) {
+        if (read.has(key)) continue;
+        read.add(key);
         for (const line of await linesOf(key)) {
           const entry = entryOfLine(line);
           if (userId === undefined || entry.userId === userId) yield entry;

@@ -11,7 +11,7 @@ import { auditDetail } from './sanitize.ts';
 
 /** The audit records that have reached the database: read in pages or as a whole, freed of a user's name, and moved away when they are old. */
 export interface AuditLogs extends AuditQuery {
-  /** All records of a tenant, or of one identity of it, archived ones too, oldest first; those of this process are brought to the database before. */
+  /** All records of a tenant, or of one identity of it, archived ones too, oldest first; those of this process are brought to the database before. What is archived meanwhile comes last, perhaps again. */
   all(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
   /** Resolves when the records of this process are in the database, or after two seconds. Not inside a transaction. */
   settle(): Promise<void>;
@@ -50,12 +50,15 @@ export function createAuditLogs(parts: AuditLogsParts): AuditLogs {
     ...createAuditQuery(database),
     async *all(tenantId, userId) {
       await settle();
-      yield* archive.records(tenantId, userId);
+      const read = new Set<string>();
+      yield* archive.records(tenantId, userId, read);
       const where = userId === undefined ? {} : { userId };
       const order = { by: ['createdAt', 'id'] } as const;
       for await (const row of eachRow(database.forTenant(tenantId), AuditLog, where, order)) {
         yield entryOf(row);
       }
+      // What was moved meanwhile is there now, and may have been read before.
+      yield* archive.records(tenantId, userId, read);
     },
     settle,
     renameIdentities,

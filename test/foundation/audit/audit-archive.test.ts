@@ -94,6 +94,16 @@ eachGatewayDatabase(
     const text = await objects.all().text(`${root}/${ONE}/2026-03-01/a.jsonl`, 10_000);
     t.deepEqual(text!.split('\n').length, 3, 'two lines, each with its end');
 
+    // Those that are moved while they are read.
+    await write(ONE, ['h', at('03T12:00:00')], ['i', at('04T00:00:00')]);
+    const reading = audit.all(ONE, undefined)[Symbol.asyncIterator]();
+    const ids = [(await reading.next()).value!.id];
+    t.is(await audit.archive(at('04T23:00:00'), never), 3);
+    for (let next = await reading.next(); !next.done; next = await reading.next())
+      if (next.value.requestId === 'r') ids.push(next.value.id);
+    t.deepEqual(ids.toSorted(), [...before, 'h', 'i'].toSorted());
+    before.push('h', 'i');
+
     // One that was on its way for long.
     await write(ONE, ['0', at('01T10:00:00')]);
     t.is(await audit.archive(at('03T23:00:00'), never), 1);
