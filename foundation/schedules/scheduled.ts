@@ -1,3 +1,5 @@
+import { systemClock } from '../base/clock.ts';
+import { throttledLog } from '../base/throttle.ts';
 import { type Database, isUniqueViolation } from '../data/database.ts';
 import type { Leases } from '../leases/leases.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -48,6 +50,9 @@ export function runScheduled(
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
+  const notLookedUp = throttledLog(systemClock, (err: unknown, times) =>
+    log.error({ err, task: name, times }, 'whether a scheduled task is due could not be looked up'),
+  );
 
   const find = (known = name) =>
     database.system().findOne(ScheduleRow, { name: known }, { disableIdentityMap: true });
@@ -116,7 +121,7 @@ export function runScheduled(
     timer = setTimeout(() => {
       looking = look()
         .catch((err: unknown) => {
-          log.error({ err, task: name }, 'whether a scheduled task is due could not be looked up');
+          notLookedUp(err);
           return retry;
         })
         .then(wait);

@@ -41,6 +41,25 @@ async function setUp(t: ExecutionContext, family: Family = 'sqlite') {
   };
 }
 
+test('a database that is away is one line in the log, however often it is asked', async (t) => {
+  let asked = 0;
+  const lines: unknown[] = [];
+  const database = {
+    system: () => t.fail() as never,
+    async now(): Promise<number> {
+      asked += 1;
+      throw new Error('away');
+    },
+  };
+  const log = { error: (fields: unknown) => lines.push(fields) } as never;
+  const scheduled = { name: 'acme.report', plan: everyPlan(10), task: nothing, immediately: true };
+  const leases = { tryAcquire: () => t.fail() as never };
+  const running = runScheduled(scheduled, new AbortController().signal, { database, leases, log });
+  onEnd(t, () => running.stop());
+  await until(() => asked > 5);
+  t.is(lines.length, 1);
+});
+
 const HOUR = 3_600_000;
 const nothing = async () => {};
 
