@@ -38,7 +38,7 @@ interface Arguments {
 
 /** What the tool works with. */
 interface StartWorkflowParts {
-  readonly engine: Pick<WorkflowEngine, 'start' | 'settled' | 'result'>;
+  readonly engine: Pick<WorkflowEngine, 'start' | 'startedWith' | 'settled' | 'result'>;
   readonly definitions: Pick<WorkflowDefinitions, 'resolve'>;
   /** Those for whom agent tasks work. */
   readonly nested: NestedPrincipals;
@@ -79,14 +79,21 @@ function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Too
       }
       const { workflow, input = {}, wait_seconds: wait = 0 } = given as unknown as Arguments;
       const { tenantId, identityId, userId } = context.principal;
-      const { run } = await engine.start({
-        tenantId,
-        version: await definitions.resolve(tenantId, workflow),
-        input,
-        startedBy: identityId,
-        userId,
-        idempotency: idempotencyOf(context, workflow, input),
-      });
+      const idempotency = idempotencyOf(context, workflow, input);
+      // Before the workflow is looked up, since it may have been archived after the first start.
+      const before = idempotency && (await engine.startedWith({ tenantId, idempotency }));
+      const run =
+        before ??
+        (
+          await engine.start({
+            tenantId,
+            version: await definitions.resolve(tenantId, workflow),
+            input,
+            startedBy: identityId,
+            userId,
+            idempotency,
+          })
+        ).run;
       const { id, definition_id, version } = run;
       // A turn may start several.
       context.audit?.({ [`workflow_run ${id}`]: `${definition_id} version ${version}` });

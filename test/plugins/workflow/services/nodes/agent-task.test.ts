@@ -226,7 +226,10 @@ test('what is cancelled ends the model call, with the reason of its signal', asy
 test('the agent of a workflow starts no workflow', async (t) => {
   const unexpected = () => Promise.reject(new Error('a workflow was started'));
   const nested: NestedPrincipals = new WeakSet();
-  const engine = { start: unexpected, settled: unexpected, result: unexpected };
+  const engine = {
+    ...{ start: unexpected, startedWith: unexpected },
+    ...{ settled: unexpected, result: unexpected },
+  };
   const source = startWorkflowSource({ engine, definitions: { resolve: unexpected }, nested });
   const { run, provider } = await startAgents(
     t,
