@@ -12,7 +12,7 @@ export interface SharedCacheOptions<T extends object | undefined> {
   readonly maxAge: number;
   /**
    * Milliseconds after which a value that is asked for is read again in the background, while it goes on being used. After a failure it stays, and is read again a second
-   * later at the earliest. Default: never before `maxAge`.
+   * later at the earliest; where there is none any more it is dropped. Default: never before `maxAge`.
    */
   readonly refreshAfter?: number;
   /** Values that are kept at most; as many answers of "there is none" are kept in addition. */
@@ -121,6 +121,7 @@ export function createSharedCache<T extends object | undefined>(
 
   function keep(key: string, value: T, readAt: number): void {
     if (value === undefined) {
+      present?.delete(key);
       absent ??= new LRUCache({ max: maxEntries });
       absent.set(key, readAt);
       return;

@@ -81,6 +81,19 @@ test('the old load may end first, and still is not kept', async (t) => {
   t.true(cache.get('a') instanceof Promise);
 });
 
+test('a record of which a second look finds nothing is not used any more', async (t) => {
+  const { cache, clock, loads } = setUp({ refreshAfter: 500 });
+  const first = cache.get('a');
+  loads[0]?.resolve({ version: 1 });
+  await first;
+  clock.advance(500);
+  t.deepEqual(cache.get('a'), { version: 1 }, 'while it is read again');
+  loads[1]?.resolve(undefined);
+  await new Promise(setImmediate);
+  t.is(cache.get('a'), undefined);
+  t.is(loads.length, 2);
+});
+
 test('that there is no record is remembered, apart from the records', async (t) => {
   const { cache, clock, loads } = setUp();
   const real = cache.get('real');
