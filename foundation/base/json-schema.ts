@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import type { FieldError } from './gateway-error.ts';
+import { pointerSegment } from './json-pointer.ts';
 import { didYouMean } from './nearest-name.ts';
 import { unstorableFields } from './storable-text.ts';
 import { withinTime } from './within-time.ts';
@@ -275,7 +276,7 @@ function pointerOf(error: SchemaError, place: string): string {
   const base = `/${place}${error.instancePath}`;
   const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
   const child = missingProperty ?? additionalProperty;
-  return child === undefined ? base : `${base}/${child.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return child === undefined ? base : `${base}/${pointerSegment(child)}`;
 }
 
 function messageOf(error: SchemaError): string {

@@ -1,4 +1,5 @@
 import type { FieldError } from './gateway-error.ts';
+import { pointerSegment } from './json-pointer.ts';
 
 /** True for text that every database keeps as it is: no U+0000, no half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
@@ -18,8 +19,7 @@ export function unstorableFields(value: unknown, place: string): readonly FieldE
     if (typeof next === 'string' && !isStorableText(next)) refuse(pointer);
     if (typeof next !== 'object' || next === null) continue;
     for (const [name, member] of Object.entries(next).reverse()) {
-      if (isStorableText(name))
-        pending.push([`${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, member]);
+      if (isStorableText(name)) pending.push([`${pointer}/${pointerSegment(name)}`, member]);
       else refuse(pointer);
     }
   }

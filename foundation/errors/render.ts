@@ -1,4 +1,5 @@
 import type { ErrorKind, FieldError, GatewayError } from '../base/gateway-error.ts';
+import { pointerPath } from '../base/json-pointer.ts';
 import { HTTP_STATUS } from './status.ts';
 
 /** The shape in which errors are reported (decisions 0.1). */
@@ -128,7 +129,7 @@ const CODES: Readonly<Record<number, number>> = { 400: 4000, 401: 4100, 403: 410
 
 /** The path of a bad field without the place that it is in: `/body/messages/0/role` → `messages[0].role`. */
 export function fieldPath({ pointer }: FieldError): string {
-  const [, ...parts] = pointer.split('/').slice(1);
+  const [, ...parts] = pointerPath(pointer);
   return parts.reduce(
     (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
     '',

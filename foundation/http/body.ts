@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { KernelErrors } from '../base/error-catalogue.ts';
 import { type FieldError, GatewayError } from '../base/gateway-error.ts';
+import { pointerSegment } from '../base/json-pointer.ts';
 import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
 
 /** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
@@ -63,7 +64,7 @@ function infiniteIn(value: unknown, pointer: string, found: FieldError[]): reado
   if (typeof value !== 'object' || value === null) return found;
   for (const [name, member] of Object.entries(value)) {
     if (found.length >= MAX_INFINITE) break;
-    infiniteIn(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, found);
+    infiniteIn(member, `${pointer}/${pointerSegment(name)}`, found);
   }
   return found;
 }

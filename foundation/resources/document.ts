@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { pointerPath } from '../base/json-pointer.ts';
 import { readYaml, type YamlReading } from '../config/yaml-source.ts';
 import { type Header, readHeader } from './header.ts';
 import type { ResourceProblem } from './kind.ts';
-import { type LocatedProblem, pointerPath } from './problem.ts';
+import type { LocatedProblem } from './problem.ts';
 
 /** One YAML document, understood as far as it is the same for all kinds. Immutable; the same object as long as its file is the same. */
 export interface SourceDocument {

@@ -1,7 +1,7 @@
+import { pointerSegment } from '../base/json-pointer.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { isMapping } from '../config/field-codec.ts';
 import type { ResourceMetadata, ResourceProblem } from './kind.ts';
-import { pointerSegment } from './problem.ts';
 
 /** What `apiVersion` has to look like: any service's name, then the version. The gateway writes `svc/v1`. */
 export const API_VERSION = '^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?/v1$';

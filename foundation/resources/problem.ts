@@ -20,19 +20,6 @@ export function describeProblem({ file, line, pointer, message }: LocatedProblem
   return [place, pointer, message].filter((part) => part !== '').join(': ');
 }
 
-/** The segments of an RFC 6901 pointer. */
-export function pointerPath(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-/** A name as a segment of a pointer. */
-export function pointerSegment(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
 const MAX_REASON = 500;
 
 /** What a failure says, short and without credentials, for people who may see the folder's report. */

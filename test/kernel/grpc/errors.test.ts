@@ -144,6 +144,13 @@ test('a response that is no such message is our failure', async (t) => {
   t.pass();
 });
 
+test('a field is told by its name, not as a pointer writes it', (t) => {
+  const errors = [{ pointer: '/body/a~1b/0/~01', message: 'is odd' }];
+  const { details, violations } = renderGrpcError(KernelErrors.invalidRequest('No', { errors }));
+  t.is(details, 'No: a/b[0].~1 is odd');
+  t.is(violations[0]!.field, 'a/b[0].~1');
+});
+
 test('a sentence that quotes a credential is told without it', (t) => {
   const key = `hk_${'a'.repeat(40)}`;
   const error = KernelErrors.invalidRequest(`There is no ${key}`, {
