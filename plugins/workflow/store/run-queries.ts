@@ -80,11 +80,10 @@ export function createRunQueries({
       if (query.definitionId !== undefined && !isSearchable(query.definitionId))
         return { runs: [], total: 0 };
       const entities = database.forTenant(tenantId);
-      const where = matching(query);
       const { limit, offset } = query;
       const orderBy = { startedAt: 'desc', id: 'desc' } as const;
-      const runs = await entities.rows(tables.runs, where, { orderBy, limit, offset });
-      return { runs: runs.map(runHead), total: await entities.count(tables.runs, where as never) };
+      const [runs, total] = await entities.page(tables.runs, matching(query), { orderBy, limit, offset });
+      return { runs: runs.map(runHead), total };
     },
 
     /** One step of the run. */

@@ -176,11 +176,8 @@ export function createVersions(parts: VersionsParts) {
       if (!isSearchable(definitionId)) return { versions: [], total: 0 };
       const entities = database.forTenant(tenantId);
       const query = { orderBy: { version: 'desc' }, ...page } as const;
-      const rows = await entities.rows(tables.versions, { definitionId }, query);
-      return {
-        versions: rows.map(storedVersion),
-        total: await entities.count(tables.versions, { definitionId } as never),
-      };
+      const [rows, total] = await entities.page(tables.versions, { definitionId }, query);
+      return { versions: rows.map(storedVersion), total };
     },
   };
 }
