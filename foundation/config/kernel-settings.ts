@@ -37,9 +37,9 @@ export interface KernelSettings {
   readonly acpToken: string | undefined;
   /** Undefined: protected mode (loopback callers only). */
   readonly allowAnonymous: boolean | undefined;
-  /** Addresses, CIDRs and the names `loopback`, `linklocal`, `uniquelocal`. */
   /** Routes with an address of their own are served on the gateway's as well. */
   readonly onePort: boolean;
+  /** Addresses, CIDRs and the names `loopback`, `linklocal`, `uniquelocal`. */
   readonly trustedProxies: readonly string[];
   /** Requests a minute. */
   readonly rateLimits: {

@@ -11,8 +11,7 @@ export interface Claim {
 
 /**
  * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. So is a kind of credential. Any number of plugins may
- * listen to an event, but an id
- * means one thing: two definitions that no payload can fit are two events of one name.
+ * listen to an event, but an id means one thing: two definitions that no payload can fit are two events of one name.
  *
  * @throws Error naming both plugins, the one that comes first in the list first
  */

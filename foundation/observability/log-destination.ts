@@ -25,7 +25,7 @@ export interface LogDestinationOptions {
 }
 
 /**
- * Buffers lines and writes them off the event loop, at 8 KiB or after 250 ms, one write at a time. When the reader
+ * Buffers lines and writes them off the event loop, at 32 KiB or after 250 ms, one write at a time. When the reader
  * does not read, or a disk is full, the buffer fills up to its bound, and from then on new lines are dropped and counted: a log must
  * neither stop the gateway nor take its memory. What is buffered when the process exits is written then.
  *

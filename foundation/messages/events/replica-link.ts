@@ -204,7 +204,7 @@ export function createReplicaLink(options: ReplicaLinkOptions) {
     return backoffDelay(Math.max(1, failures), limits.backoff, ids.bytes(1)[0]! / 255);
   }
 
-  /** Waits, until `#wake` at most. */
+  /** Waits, until `wake` at most. */
   function rest(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);

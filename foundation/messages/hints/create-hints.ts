@@ -20,7 +20,7 @@ import {
   type SendResult,
 } from './hints.ts';
 
-/** What brings messages from a publisher to a consumer. `createQueue` makes a queue of it. */
+/** What brings messages from a publisher to a consumer. `createHints` makes hints of it. */
 export interface Carrier {
   readonly form: HintForm;
   readonly delivers: boolean;

@@ -31,7 +31,7 @@ const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
 /**
  * Opens the queue in the best form that is there: Redis, else PostgreSQL, else (one SQLite file) this process, else (MySQL)
  * none, where the sweepers carry the work alone. The log says which. A Redis or PostgreSQL that is away does not hinder
- * the start: `publish` answers false until it is back.
+ * the start: `send` answers false until it is back.
  *
  * @throws TypeError for a malformed prefix
  */

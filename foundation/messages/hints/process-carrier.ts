@@ -94,7 +94,7 @@ function createWaitingLine(onDue: () => void) {
   const ids = new Set<string>();
   const delayed = new Set<NodeJS.Timeout>();
   let due: Message[] = [];
-  /** Where in `#due` the first one is. */
+  /** Where in `due` the first one is. */
   let first = 0;
   let characters = 0;
 
