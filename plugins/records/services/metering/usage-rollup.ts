@@ -40,10 +40,14 @@ export interface UsageRollup {
 
 /** Makes it. */
 export function createUsageRollup({ database, leases, clock, ids }: UsageRollupParts): UsageRollup {
-  /** The last day that may be added up. The earlier one of two clocks: a day that is added up too early lacks what comes later. */
-  async function lastDue(): Promise<string> {
-    const now = Math.min(clock.now(), await database.now());
-    return daysFrom(dayOf(new Date(now)), -1 - SETTLED_DAYS);
+  /**
+   * The last day that may be added up, by the earlier one of two clocks: a day that is added up too early lacks what comes later. `latest` is that by the later one: no
+   * day after it can have been due.
+   */
+  async function dueDays(): Promise<{ readonly due: string; readonly latest: string }> {
+    const times = [clock.now(), await database.now()];
+    const dueAt = (time: number) => daysFrom(dayOf(new Date(time)), -1 - SETTLED_DAYS);
+    return { due: dueAt(Math.min(...times)), latest: dueAt(Math.max(...times)) };
   }
 
   async function closeDays(through: string, due: string, signal: AbortSignal): Promise<void> {
@@ -81,8 +85,13 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
   }
 
   async function addUp(signal: AbortSignal): Promise<void> {
-    const before = await findThroughDay(database);
-    const due = await lastDue();
+    const { due, latest } = await dueDays();
+    let before = await findThroughDay(database);
+    // A clock was ahead: days that are not over count as added up, and whole days since then may lack their calls. All are added up anew, and reports read records until then.
+    if (before > latest) {
+      before = '';
+      await saveThroughDay(database.system(), before);
+    }
     if (before < due) {
       if (before !== '') await recount(before);
       await closeDays(before, due, signal);
@@ -96,7 +105,9 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
 
   return {
     async run(signal) {
-      const isClosed = (await findThroughDay(database)) >= (await lastDue());
+      const through = await findThroughDay(database);
+      const { due, latest } = await dueDays();
+      const isClosed = through >= due && through <= latest;
       if (isClosed && (await findResetDays(database)).size === 0) return;
       const lease = await leases.tryAcquire(LEASE);
       if (typeof lease === 'string') return;

@@ -12,6 +12,7 @@ import {
 import { UsageRecordRow } from '../../../../../plugins/records/store/usage.ts';
 import {
   findThroughDay,
+  saveThroughDay,
   UsageDayRow,
   UsageResetRow,
 } from '../../../../../plugins/records/store/usage-days.ts';
@@ -139,6 +140,17 @@ eachDatabase(test, 'a day is added up when it has been over for a day', async (t
   t.is(await run(3), '2026-02-24', 'a clock that is behind takes nothing back');
   t.is(await run(7), '2026-02-25');
   t.deepEqual(await days(), ['2026-02-20', '2026-02-21', '2026-02-25']);
+});
+
+eachDatabase(test, 'after a clock that was ahead all days are added up anew', async (t, fresh) => {
+  const tables = await rollupTables(t, fresh);
+  await fill(tables);
+  const before = await reportsOf(tables, ALWAYS);
+  // What a start in another year leaves behind: no day until then was added up with its calls.
+  await saveThroughDay(tables.database.system(), '2099-12-31');
+  t.deepEqual((await reportsOf(tables, ALWAYS)).tenants[0]?.requests, 0);
+  t.is(await tables.run(40), '2026-03-30');
+  t.deepEqual(await reportsOf(tables, ALWAYS), before);
 });
 
 eachDatabase(test, 'an aborted run is gone on with, and one replica at a time adds up', async (t, fresh) => {
