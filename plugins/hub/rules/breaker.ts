@@ -8,7 +8,7 @@ const MOST_MS = 300_000;
 export interface Circuit {
   /** Consecutive failures, up to now. */
   readonly failures: number;
-  /** Milliseconds since the epoch: until then it is not called. 0: it may be. */
+  /** Milliseconds of a clock that never runs backwards: until then it is not called. 0: it may be. */
   readonly openUntil: number;
 }
 

@@ -37,7 +37,7 @@ export function createFederation(parts: {
   readonly keys: Pick<Keys, 'current'>;
   readonly send: SendSigned;
   readonly tombstones: Tombstones;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly ids: Pick<Ids, 'bytes'>;
   readonly log: Pick<Logger, 'debug'>;
   /** Counts the call of one node. */
@@ -65,7 +65,7 @@ export function createFederation(parts: {
   /** The genes of a node; undefined where it did not answer as it should. */
   async function answerOf(node: NodeRow, query: GeneQuery, signal: AbortSignal) {
     const { id } = node;
-    circuits.set(id, tried(circuits.get(id) ?? CLOSED, clock.now()));
+    circuits.set(id, tried(circuits.get(id) ?? CLOSED, clock.monotonic()));
     try {
       const genes = await ask(node, query, signal);
       circuits.delete(id);
@@ -74,7 +74,7 @@ export function createFederation(parts: {
     } catch (err) {
       // The caller has disconnected, which says nothing about the node.
       if (signal.aborted) return undefined;
-      circuits.set(id, afterCall(circuits.get(id) ?? CLOSED, false, clock.now()));
+      circuits.set(id, afterCall(circuits.get(id) ?? CLOSED, false, clock.monotonic()));
       counted('failed');
       log.debug({ err, node: id }, 'a node did not answer a search');
       return undefined;
@@ -85,11 +85,10 @@ export function createFederation(parts: {
     turns.run(async () => {
       signal.throwIfAborted();
       await tombstones.refresh();
-      const now = clock.now();
-      const healthy = await nodes.healthy(new Date(now), MAX_NODES);
+      const healthy = await nodes.healthy(new Date(clock.now()), MAX_NODES);
       const known = new Set(healthy.map(({ id }) => id));
       for (const id of circuits.keys()) if (!known.has(id)) circuits.delete(id);
-      const asked = healthy.filter(({ id }) => mayCall(circuits.get(id) ?? CLOSED, now));
+      const asked = healthy.filter(({ id }) => mayCall(circuits.get(id) ?? CLOSED, clock.monotonic()));
       const answers = await Promise.all(asked.map((node) => answerOf(node, query, signal)));
       signal.throwIfAborted();
       const usable = answers.filter((genes) => genes !== undefined);

@@ -117,7 +117,7 @@ export async function openHub(parts: {
     dispatcher,
     nodes: createNodes({ store: nodeStore, egress, clock, changed }),
     search: createFederation({
-      ...{ nodes: nodeStore, keys, send, clock, ids, log, tombstones: createTombstones(genes) },
+      ...{ nodes: nodeStore, keys, send, clock, ids, log, tombstones: createTombstones(genes, clock) },
       counted: (result) => metrics.call(result),
     }),
     subscriptions: createSubscriptions({

@@ -1,3 +1,4 @@
+import type { Clock } from 'agent-gateway';
 import type { GeneStore } from '../store/genes.ts';
 
 /** Milliseconds by which the clocks of replicas may differ: each read goes back by so much. */
@@ -11,7 +12,10 @@ export interface Tombstones {
   cover(nodeId: string, geneId: string): boolean;
 }
 
-export function createTombstones(store: Pick<GeneStore, 'tombstonesSince'>): Tombstones {
+export function createTombstones(
+  store: Pick<GeneStore, 'tombstonesSince'>,
+  clock: Pick<Clock, 'now'>,
+): Tombstones {
   /** Genes that were promoted here before their node revoked them: the copies of other nodes are covered as well. */
   const everywhere = new Set<string>();
   const ofNode = new Set<string>();
@@ -19,11 +23,15 @@ export function createTombstones(store: Pick<GeneStore, 'tombstonesSince'>): Tom
   let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
+    const latest = clock.now() + OVERLAP_MS;
+    // The clock was set back: what was revoked since may be older than what was read.
+    if (newest > latest) newest = 0;
     for await (const rows of store.tombstonesSince(new Date(Math.max(0, newest - OVERLAP_MS))))
       for (const { nodeId, geneId, wasPromoted, updatedAt } of rows) {
         if (wasPromoted) everywhere.add(geneId);
         else ofNode.add(`${nodeId}\n${geneId}`);
-        newest = Math.max(newest, updatedAt.getTime());
+        // One of a clock that is ahead does not hide those that follow it.
+        if (updatedAt.getTime() <= latest) newest = Math.max(newest, updatedAt.getTime());
       }
   }
 

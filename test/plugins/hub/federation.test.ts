@@ -1,8 +1,9 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import test from 'ava';
+import { manualClock } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
-import { gene, genesAt, keyed, listen, makeNode, register, signed, startHub } from './hub-kit.ts';
+import { envelope, gene, genesAt, keyed, listen, makeNode, register, send, signed, startHub } from './hub-kit.ts';
 
 const SEARCH = '/api/v1/federation/genes';
 const json = { 'content-type': 'application/json' };
@@ -147,4 +148,39 @@ test('what a node has revoked is not found any more, whoever still tells of it',
   // It never said that this is its own: the other's word about it stays.
   await report(one, 'gene_revoked', 'mine');
   t.deepEqual(await found(), ['g2', 'mine']);
+});
+
+test('after a clock that was ahead what is revoked is not found, and a node that failed is asked again', async (t) => {
+  const steady = manualClock();
+  let ahead = 9 * 3_600_000;
+  const hub = await startHub(t, {}, { clock: { ...steady, now: () => steady.now() + ahead } });
+  const node = makeNode('node-a');
+  await register(hub, node, await genesAt(t, () => [gene('before'), gene('after'), gene('kept')]));
+  let isDead = true;
+  const failing = await listen(t, (request, response) => {
+    if (isDead) request.socket.destroy();
+    else response.writeHead(200, json).end(JSON.stringify({ genes: [gene('again')] }));
+  });
+  await register(hub, makeNode('node-b'), failing);
+  const revoke = async (id: string) => {
+    for (const type of ['gene_promoted', 'gene_revoked']) {
+      const body = JSON.stringify({ type, gene: gene(id) });
+      const timestamp = Math.floor((steady.now() + ahead) / 1000);
+      const headers = envelope(node, 'POST', '/api/v1/events', body, { timestamp });
+      t.true((await send(hub, 'POST', '/api/v1/events', headers, body)).status < 300);
+    }
+  };
+  const search = async () => {
+    const { results, nodes_queried } = (await keyed(hub, 'GET', SEARCH)).body;
+    return [nodes_queried, ...results.map(({ geneId }: { geneId: string }) => geneId).sort()];
+  };
+  await revoke('before');
+  for (let n = 0; n < 5; n += 1) t.deepEqual(await search(), [2, 'after', 'kept']);
+  t.deepEqual(await search(), [1, 'after', 'kept']);
+
+  ahead = 0;
+  steady.advance(11_000);
+  isDead = false;
+  await revoke('after');
+  t.deepEqual(await search(), [2, 'again', 'kept']);
 });
