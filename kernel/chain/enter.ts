@@ -17,13 +17,14 @@ export function enter(
   table: () => RouteTable,
   clock: Clock,
   sourceAddress: (request: AddressedRequest) => string,
+  hasStarted: () => boolean,
 ): Middleware {
   return async function enterRequest(context, next) {
     const { req } = context;
     req.url = originForm(req.url ?? '/');
     const end = req.url.indexOf('?');
     const path = end < 0 ? req.url : req.url.slice(0, end);
-    const match = matchOf(req, path, table());
+    const match = matchOf(req, path, table(), hasStarted());
     const state = new RequestState(match, path, clock.monotonic(), context);
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
@@ -48,11 +49,14 @@ function originForm(target: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-function matchOf(request: IncomingMessage, path: string, table: RouteTable): Match {
+function matchOf(request: IncomingMessage, path: string, table: RouteTable, hasStarted: boolean): Match {
   const refusal = refusalOf(request);
   if (refusal !== undefined) return { kind: 'refused', error: refusal };
   const match = table.find(request.method ?? 'GET', path);
-  if (match.kind !== 'nothing' || isDecodable(path)) return match;
+  if (match.kind !== 'nothing' || (hasStarted && isDecodable(path))) return match;
+  // Not when it is answered: the route may have come by then, and clients do not ask again after a 404.
+  const soon = { headers: { 'retry-after': '1' } };
+  if (!hasStarted) return { kind: 'refused', error: KernelErrors.starting(undefined, soon) };
   const detail = 'The path holds a % that does not begin an escaped character of UTF-8';
   return { kind: 'refused', error: KernelErrors.invalidRequest(detail) };
 }

@@ -32,8 +32,6 @@ export interface HandlerServices extends CallServices {
   readonly streams: StreamLimit;
   readonly credentials: CredentialWatch;
   readonly bodies: BodyBudget;
-  /** False until all plugins had their chance to come. */
-  readonly hasStarted: () => boolean;
   /** Whether a handler without an answer fails where its route declares one; not in production. */
   readonly isStrict: boolean;
 }
@@ -42,11 +40,7 @@ export interface HandlerServices extends CallServices {
 export function handler(services: HandlerServices): Middleware {
   return async function handleRequest(context) {
     const { match } = context.state;
-    if (match.kind === 'nothing') {
-      if (services.hasStarted()) throw KernelErrors.pathNotFound();
-      // A route that is not there yet may come in a moment; clients do not ask again after a 404.
-      throw KernelErrors.starting(undefined, { headers: { 'retry-after': '1' } });
-    }
+    if (match.kind === 'nothing') throw KernelErrors.pathNotFound();
     if (match.kind === 'refused') throw match.error;
     if (match.kind === 'wrong-method') {
       throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });

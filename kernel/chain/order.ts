@@ -39,6 +39,8 @@ export interface ChainServices extends HandlerServices {
   readonly clock: Clock;
   readonly ids: Ids;
   sourceAddress(request: AddressedRequest): string;
+  /** False until all plugins had their chance to come. */
+  hasStarted(): boolean;
   /** Those of plugins, in order. */
   stages(): readonly PluginStage[];
 }
@@ -51,7 +53,7 @@ export interface ChainServices extends HandlerServices {
 export function chain(table: () => RouteTable, services: ChainServices): readonly Middleware[] {
   const { clock, ids, log, limits, anonymousAllowed } = services;
   return [
-    enter(table, clock, services.sourceAddress),
+    enter(table, clock, services.sourceAddress, services.hasStarted),
     tracing(services.traces),
     metrics(services.http),
     requestId(ids),

@@ -36,3 +36,40 @@ test('until the plugins are there, a path that nobody has is 503 with Retry-Afte
   t.is((await gateway.request('/here')).status, 200);
   t.is((await gateway.request('/nowhere')).status, 404);
 });
+
+test('a request that came before its route is 503, too, when it is answered after the start', async (t) => {
+  const port = await freePort();
+  const { open: load, opened: loaded } = gate();
+  const { open: answer, opened: answered } = gate();
+  let isAsked = false;
+  const credentials = testPlugin('credentials', {
+    setup(scope) {
+      scope.authenticate({
+        name: 'slow',
+        async authenticate() {
+          isAsked = true;
+          await answered;
+          return undefined;
+        },
+      });
+    },
+  });
+  const slow = testPlugin('slow', {
+    async setup(scope) {
+      await loaded;
+      scope.route(publicRoute('/here', () => 'yes'));
+    },
+  });
+  const starting = startTestGateway({ plugins: [credentials, slow], env: { SAAS_API_PORT: String(port) } });
+  const early: Promise<Awaited<ReturnType<typeof send>> | undefined>[] = [];
+  await until(() => {
+    if (!isAsked) early.push(send(`http://127.0.0.1:${port}/here`).catch(() => undefined));
+    return isAsked;
+  });
+  load();
+  await using _gateway = await starting;
+  answer();
+  const codes = (await Promise.all(early)).map((one) => one?.body.code);
+  t.true(codes.includes('gateway.starting'));
+  t.false(codes.includes('path.not-found'));
+});
