@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuditLogs } from '../foundation/audit/audit-logs.ts';
-import { within } from '../foundation/base/deadline.ts';
+import { endsWithin, within } from '../foundation/base/deadline.ts';
 import { collectGarbage } from '../foundation/base/idle-memory.ts';
 import { InFlight } from '../foundation/base/in-flight.ts';
 import type { CrashRecord } from '../foundation/code/crash-record.ts';
@@ -382,6 +382,8 @@ async function serve(
     await configuration.close();
     await plugins.stop(phase.drainLeft);
     listeners.destroy();
+    // Calls that were aborted just now have their status on the way, behind messages that the client still takes.
+    await endsWithin(250, grpc.close());
     grpc.destroy();
     await listeners.close();
   });

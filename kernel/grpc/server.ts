@@ -161,8 +161,6 @@ export class GrpcServer {
 
   /** Cuts what is still open. */
   destroy(): void {
-    this.#health.close();
-    this.#own.abortAll(KernelErrors.draining());
     this.#server.forceShutdown();
     this.#door?.cut();
   }

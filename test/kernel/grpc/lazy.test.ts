@@ -44,3 +44,28 @@ test('a service that is taken is refused before anything is read, and the kernel
   t.regex(await said('two'), /PingService is served by both one and two/);
   t.regex(await said('three'), /Health is served by both kernel and three/);
 });
+
+test('a stream that outlives the drain time of its gateway ends with a status, and is not cut off', async (t) => {
+  const notes = notesService({
+    Chat: {
+      async handle(call) {
+        await call.send({ text: 'first' });
+        for await (const _ of call.requests);
+      },
+    },
+  });
+  const gateway = await startTestGateway({
+    plugins: [serving('notes', notes)],
+    env: { SVC_DRAIN_TIMEOUT: '100ms' },
+  });
+  t.teardown(gateway.stop);
+  const chats = Array.from({ length: 4 }, () =>
+    gateway.grpc({ proto: NOTES_PROTO, includeDirs: [PROTOS], service: NOTES }).open('Chat'),
+  );
+  for (const { messages } of chats) await messages.next();
+  await gateway.stop();
+  for (const { answer } of chats) {
+    const { code, metadata } = await answer;
+    t.deepEqual([code, metadata['svc-error-code']], ['UNAVAILABLE', 'gateway.draining']);
+  }
+});
