@@ -44,6 +44,9 @@ export interface ConversationQuery extends Page {
 /** Conversations whose titles are searched in this process: databases would differ in what they find, and would read all titles as well. */
 const SEARCHED = 1_000;
 
+/** Bytes of metadata as JSON: a list returns those of 500 conversations. */
+const MAX_META_DATA = 64 * 1024;
+
 /** The errors of conversations. */
 export const ConversationErrors = defineErrors({
   notFound: { code: 'conversation.not-found', kind: 'not-found', title: 'There is no such conversation' },
@@ -51,6 +54,11 @@ export const ConversationErrors = defineErrors({
     code: 'conversation.forbidden',
     kind: 'forbidden',
     title: 'The conversation belongs to another user',
+  },
+  metaDataTooLarge: {
+    code: 'conversation.meta-data-too-large',
+    kind: 'too-large',
+    title: 'The metadata are too large',
   },
 });
 
@@ -64,7 +72,10 @@ interface ConversationParts {
   readonly ids: Ids;
 }
 
-/** Makes the service. Every method but `create` throws `conversation.not-found`, and `conversation.forbidden` for another user's. */
+/**
+ * Makes the service. Every method but `create` throws `conversation.not-found`, and `conversation.forbidden` for another user's; `create` and
+ * `change` throw `conversation.meta-data-too-large`.
+ */
 export function createConversations({ sessions, clock, ids }: ConversationParts) {
   async function find(
     entities: TenantEntityManager,
@@ -106,7 +117,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
         ...ownerOf(principal),
         botId,
         title: JSON.stringify(title),
-        metaData: JSON.stringify(metaData),
+        metaData: metaDataText(metaData),
         createdAt: now,
         updatedAt: now,
       };
@@ -126,7 +137,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       const row = await find(entities, reader, id);
       const changed = {
         ...(title !== undefined && { title: JSON.stringify(title) }),
-        ...(metaData !== undefined && { metaData: JSON.stringify(metaData) }),
+        ...(metaData !== undefined && { metaData: metaDataText(metaData) }),
         updatedAt: new Date(clock.now()),
       };
       if ((await entities.update(ConversationEntity, { id }, changed)) === 0)
@@ -179,6 +190,14 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       return row?.botId;
     },
   };
+}
+
+function metaDataText(metaData: ConversationRecord['metaData']): string {
+  const text = JSON.stringify(metaData);
+  if (Buffer.byteLength(text) <= MAX_META_DATA) return text;
+  throw ConversationErrors.metaDataTooLarge(`\`meta_data\` may have ${MAX_META_DATA} bytes as JSON`, {
+    errors: [{ pointer: '/body/meta_data', message: `must have ${MAX_META_DATA} bytes at most as JSON` }],
+  });
 }
 
 /** Undefined where there is no session yet: the first message makes it. */

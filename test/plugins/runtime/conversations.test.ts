@@ -3,6 +3,7 @@ import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { testPlugin } from '../../support/plugins.ts';
+import { PROTOS, SERVICES } from './grpc-kit.ts';
 import { startRuntime } from './runtime-gateway.ts';
 
 const PATH = '/api/v2/conversations';
@@ -53,6 +54,29 @@ eachGatewayDatabase(
     t.is((await ask('POST', '', { title: 'x' })).body.errors[0].pointer, '/body/bot_id');
   },
 );
+
+test('metadata have 64 KiB at most, over HTTP and gRPC', async (t) => {
+  const { gateway, ask, begin } = await start(t);
+  const { id } = await begin();
+  const metaData = (bytes: number) => ({ a: 'é'.repeat((bytes - 8) / 2) });
+  t.is((await ask('PUT', `/${id}`, { meta_data: metaData(65_536) })).status, 200);
+  const tooLarge = { bot_id: 'default', meta_data: metaData(65_538) };
+  for (const [method, path] of [
+    ['POST', ''],
+    ['PUT', `/${id}`],
+  ] as const) {
+    const { status, body } = await ask(method, path, tooLarge);
+    t.deepEqual(
+      [status, body.code, body.errors[0].pointer],
+      [413, 'conversation.meta-data-too-large', '/body/meta_data'],
+    );
+  }
+  const proto = new URL('svc/conversation/v1/conversation.proto', PROTOS);
+  const client = gateway.grpc({ proto, service: SERVICES.conversation });
+  const made = await client.call('CreateConversation', tooLarge);
+  t.deepEqual([made.code, made.violations[0]?.field], ['RESOURCE_EXHAUSTED', 'meta_data']);
+  t.is((await ask('GET', '')).body.total, 1);
+});
 
 test('the messages of a conversation are those of its session, and go one by one or all', async (t) => {
   const { gateway, ask, begin, turnOf } = await start(t);
