@@ -115,7 +115,9 @@ export class CallStream {
   checkSize(bytes: Buffer): void {
     const { maxMessage } = this.#limits;
     if (bytes.length <= maxMessage) return;
-    throw GrpcErrors.responseTooLarge(`The response has more than ${maxMessage} bytes`);
+    throw GrpcErrors.responseTooLarge(
+      `The response has more than ${maxMessage} bytes (SVC_GRPC_MAX_MESSAGE): ask for less, such as a smaller page`,
+    );
   }
 
   /** Ends the call, with a last message if there is one. The client gets at least `header` and `trailer`. */

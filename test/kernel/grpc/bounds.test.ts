@@ -239,8 +239,9 @@ test('a response that is too large is our failure to tell, not to send', async (
     ],
   });
   for (const method of ['GetNote', 'Tail']) {
-    const { code, metadata } = await grpc.client().call(method);
+    const { code, details, metadata } = await grpc.client().call(method);
     t.deepEqual([code, metadata['svc-error-code']], ['RESOURCE_EXHAUSTED', 'response.too-large']);
+    t.regex(details, /1000 bytes \(SVC_GRPC_MAX_MESSAGE\): ask for less/);
   }
 });
 
