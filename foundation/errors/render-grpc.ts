@@ -35,6 +35,8 @@ export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
   const reported = errors.slice(0, MAX_VIOLATIONS);
   const trailers: Record<string, string> = { 'svc-error-code': error.code };
   for (const [name, value] of Object.entries(errorHeaders(error))) trailers[name] = headerText(value);
+  // The same in gRPC's terms: libraries that retry by a policy of their channel know only this one.
+  if (trailers['x-should-retry'] === 'false') trailers['grpc-retry-pushback-ms'] = '-1';
   return {
     code: GRPC_CODES[grpcStatusOf(error)],
     details: clean(sentence(error.detail, reported, errors.length), MAX_DETAILS),

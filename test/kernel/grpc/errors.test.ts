@@ -92,6 +92,31 @@ test('a thrown error ends the call with its status, its code and its sentence', 
   t.like(second, { statusCode: 409, errorCode: 'note.name-taken' });
 });
 
+test('a client that retries by its policy repeats what may be repeated, and nothing else', async (t) => {
+  const calls: string[] = [];
+  const failing = (name: string, retryable: boolean) => () => {
+    calls.push(name);
+    throw KernelErrors.unavailable(undefined, { retryable });
+  };
+  await using grpc = await startGrpc({
+    services: [
+      notesService({
+        GetNote: { handle: failing('may', true) },
+        KeepNotes: { handle: failing('may not', false) },
+      }),
+    ],
+  });
+  const retryPolicy = {
+    ...{ maxAttempts: 3, initialBackoff: '0.01s', maxBackoff: '0.01s', backoffMultiplier: 1 },
+    retryableStatusCodes: ['UNAVAILABLE'],
+  };
+  const config = JSON.stringify({ methodConfig: [{ name: [{}], retryPolicy }] });
+  const client = grpc.client({ channel: { 'grpc.service_config': config } });
+  t.is((await client.call('GetNote')).code, 'UNAVAILABLE');
+  t.is((await client.call('KeepNotes', [])).code, 'UNAVAILABLE');
+  t.deepEqual(calls, ['may', 'may', 'may', 'may not']);
+});
+
 test('of what nobody expected no word reaches the caller, and all of it the log', async (t) => {
   await using grpc = await startGrpc({
     services: [
