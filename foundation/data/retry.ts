@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** PostgreSQL: serialization failure, deadlock. */
 const SQL_STATES = new Set(['40001', '40P01']);
 /** MySQL: deadlock, lock wait timeout. */
-const MYSQL_ERRORS = new Set([1213, 1205]);
+const DEADLOCK = 1213;
+const MYSQL_ERRORS = new Set([DEADLOCK, 1205]);
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
 
@@ -17,6 +18,23 @@ export function lostRace(error: unknown): boolean {
   return false;
 }
 
+/** Tries of a statement that is a transaction of its own, after the first. */
+const RETRIES = 5;
+
+/** True for what loses a race at once: a lock that was waited for in vain has been waited for as long as is allowed. */
+function deadlocked(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, errno } = cause as { code?: unknown; errno?: unknown };
+    if (SQL_STATES.has(code as string) || errno === DEADLOCK) return true;
+  }
+  return false;
+}
+
+/** Runs a statement that is a transaction of its own, and again where it was chosen to end a deadlock: it has changed nothing, and nobody else could begin it again. */
+export function runAlone<T>(statement: () => Promise<T>): Promise<T> {
+  return withRetries(RETRIES, statement, Math.random, deadlocked);
+}
+
 /**
  * Runs `attempt`, and again while it loses races, `retries` times at most, with growing pauses.
  *
@@ -26,12 +44,13 @@ export async function withRetries<T>(
   retries: number,
   attempt: () => Promise<T>,
   random = Math.random,
+  isLost = lostRace,
 ): Promise<T> {
   for (let tried = 0; ; tried += 1) {
     try {
       return await attempt();
     } catch (error) {
-      if (tried >= retries || !lostRace(error)) throw error;
+      if (tried >= retries || !isLost(error)) throw error;
       await sleep(Math.min(FIRST_PAUSE_MS * 2 ** tried, LONGEST_PAUSE_MS) * (0.5 + random()));
     }
   }

@@ -17,7 +17,7 @@ import {
   upsert,
 } from './built-statements.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
-import { withRetries } from './retry.ts';
+import { runAlone, withRetries } from './retry.ts';
 import type { PlainWhere } from './rows/conditions.ts';
 import type { PageQuery } from './rows/plain-rows.ts';
 import type { ReadyWrite, RowWrite } from './rows/row-writes.ts';
@@ -216,7 +216,7 @@ export class TenantEntityManager {
     const ready = this.#rules.ready(write as RowWrite);
     if (ready !== undefined) return this.#source.plainRows.run(ready, this.#place);
     await this.#rules.verifyReferences(this.#orm, entity, [data]);
-    return this.#orm.nativeUpdate(entity, where, data);
+    return this.#change(() => this.#orm.nativeUpdate(entity, where, data));
   }
 
   /**
@@ -257,13 +257,14 @@ export class TenantEntityManager {
       const field = properties[name] as EntityProperty;
       return [name, raw('?? + ?', [field.fieldNames[0], Number(amount)])];
     });
-    return this.#orm.nativeUpdate(entity, where, { ...also, ...Object.fromEntries(sums) });
+    const change = { ...also, ...Object.fromEntries(sums) };
+    return this.#change(() => this.#orm.nativeUpdate(entity, where, change));
   }
 
   /** Deletes all rows that match, at once; returns how many. */
   async delete<E extends object>(entity: EntityName<E>, where: FilterQuery<NoInfer<E>>): Promise<number> {
     this.#rules.assertWritable(entity, where);
-    return this.#orm.nativeDelete(entity, where);
+    return this.#change(() => this.#orm.nativeDelete(entity, where));
   }
 
   /**
@@ -326,6 +327,11 @@ export class TenantEntityManager {
   /** The transaction or savepoint that is open here. */
   get #open(): ControlledTransaction<unknown> | undefined {
     return this.#transaction ?? this.#em?.getTransactionContext();
+  }
+
+  /** Runs a statement that writes through MikroORM; inside a transaction the transaction is what has to begin again. */
+  #change(statement: () => Promise<number>): Promise<number> {
+    return this.#open === undefined ? runAlone(statement) : statement();
   }
 
   /** Where plain statements run. */

@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { BoundStatement, FamilyDriver } from '../drivers/driver.ts';
 import { DatabaseDefect } from '../errors.ts';
 import type { Family } from '../family.ts';
-import { withRetries } from '../retry.ts';
+import { runAlone, withRetries } from '../retry.ts';
 import { type Conditions, conditions } from './conditions.ts';
 import { insertStatement } from './insert-statement.ts';
 import { type PlainEntity, plainEntity } from './plain-entity.ts';
@@ -20,6 +20,7 @@ import {
   deleteStatement,
   type RowsQuery,
   type Selection,
+  type Statement,
   selectStatement,
   updateStatement,
 } from './statement.ts';
@@ -131,6 +132,13 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     return (await run(statement, place)).rows.length > 0;
   };
 
+  /** Runs a statement that writes; how many rows it changed. */
+  const change = async (statement: Statement, place: Place): Promise<number> => {
+    const once = () => run(statement, place);
+    const { numAffectedRows } = await (place.transaction === undefined ? runAlone(once) : once());
+    return Number(numAffectedRows ?? 0);
+  };
+
   return {
     ready(meta, bound, write) {
       const entity = entityOf(meta);
@@ -148,7 +156,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
       return statement && { statement, expect: write.expect };
     },
 
-    run: async ({ statement }, place) => Number((await run(statement, place)).numAffectedRows ?? 0),
+    run: ({ statement }, place) => change(statement, place),
 
     async together(ready, place, begin) {
       if (ready.length === 0) return true;
@@ -167,7 +175,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
       for (let erased = 0; ; ) {
         const asked = Math.min(ERASED, most - erased);
         const statement = deleteSomeStatement(family, entity, both, asked);
-        const count = Number((await run(statement, place)).numAffectedRows ?? 0);
+        const count = await change(statement, place);
         erased += count;
         if (erased >= most || (count < asked && !(await passesOver(entity, both, place)))) return erased;
       }
