@@ -121,7 +121,9 @@ async function readCall(
     errors.push(...validators.query(call.query));
   }
   if (validators.headers !== undefined) {
-    call.headers = { ...context.req.headers };
+    // HEAD is answered from GET, and of a range it knows nothing (RFC 9110, 14.2).
+    const { range: _, ...others } = context.req.headers;
+    call.headers = context.method === 'GET' ? { ...context.req.headers } : others;
     errors.push(...validators.headers(call.headers));
   }
   if (definition.bodyType === 'form') {
@@ -173,9 +175,7 @@ function missingBody({ bodyType }: Route): FieldError {
   };
 }
 
-async function notFound(): Promise<void> {
-  throw KernelErrors.pathNotFound();
-}
+const notFound = (): Promise<void> => Promise.reject(KernelErrors.pathNotFound());
 
 /** One HTTP request as a handler sees it. */
 class HttpCall extends StateCall<RequestState> {

@@ -106,6 +106,10 @@ test('a part of a file is sent alone, and only of the file that the client knows
   t.like(part.headers, { 'content-range': 'bytes 2-4/10', 'content-length': '3', etag });
   t.is((await get('/static/film.mp4', { range: 'bytes=-3', 'if-range': etag! })).bytes.toString(), '789');
   t.is((await get('/static/film.mp4', { range: 'bytes=-3', 'if-range': '"other"' })).status, 200);
+  for (const range of ['bytes=2-4', 'bytes=10-']) {
+    const whole = await get('/static/film.mp4', { range }, 'HEAD');
+    t.deepEqual([whole.status, whole.headers['content-length']], [200, '10'], 'a range is one of GET alone');
+  }
   const none = await get('/static/film.mp4', { range: 'bytes=10-' });
   t.is(none.status, 416);
   t.is(none.headers['content-range'], 'bytes */10');
