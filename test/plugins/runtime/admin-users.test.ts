@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity } from 'agent-gateway';
 import test from 'ava';
-import { createUsers } from '../../../plugins/runtime/services/admin/users.ts';
+import { createUsers, MAX_USERS } from '../../../plugins/runtime/services/admin/users.ts';
+import { UserTable } from '../../../plugins/runtime/store/users.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
@@ -156,6 +158,35 @@ test('simultaneous users of one address are one user with one key', async (t) =>
   const { records } = await gateway.gateway.services.apiKeys.list({ tenantId: id, limit: 100, offset: 0 });
   const usable = records.filter(({ name, revokedAt }) => name.startsWith('user ') && revokedAt === null);
   t.is(usable.length, 1);
+});
+
+test('a tenant has a thousand users at most, simultaneous ones too', async (t) => {
+  const gateway = await startRuntime(t);
+  const { id: tenantId, token } = await gateway.makeTenant();
+  const { apiKeys, database, ids, ...services } = gateway.gateway.services;
+  const { list, revoke } = apiKeys;
+  const row = (n: number) => ({
+    ...{ id: ids.uuid(), name: '"Anna"', email: `a${n}@example.com`, emailKey: `a${n}@example.com` },
+    ...{ role: 'viewer', disabled: false, keyId: ids.uuid(), createdAt: 0 },
+  });
+  const rows = Array.from({ length: MAX_USERS - 2 }, (_, n) => row(n));
+  await database.forTenant(tenantId).insertMany(UserTable, rows);
+  // Whoever has passed the bound lets the others look at it, too.
+  const create: typeof apiKeys.create = async (...wanted) => {
+    await sleep(50);
+    return apiKeys.create(...wanted);
+  };
+  const users = createUsers({ ...services, database, ids, apiKeys: { create, list, revoke } });
+  const admin = { id: 'admin', tenantId, roles: ['admin'], scopes: ['admin'] } as unknown as Identity;
+  const made = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, n) =>
+      users.create(admin, tenantId, { ...ANNA, email: `b${n}@example.com`, role: 'viewer', disabled: false }),
+    ),
+  );
+  t.is(made.filter(({ status }) => status === 'fulfilled').length, 2);
+  t.is(await database.forTenant(tenantId).count(UserTable), MAX_USERS);
+  const more = await gateway.request(PATH, { method: 'POST', body: ANNA, token });
+  t.deepEqual([more.status, more.body.code], [409, 'user.too-many']);
 });
 
 test('a user who is disabled or gets another role while the own key is replaced has no key of other rights', async (t) => {

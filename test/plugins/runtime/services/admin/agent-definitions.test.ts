@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import { KeyedMutex } from '../../../../../foundation/base/semaphore.ts';
 import { DEFAULT_TENANT_ID } from '../../../../../kernel/access/identity.ts';
 import { ResourceErrors } from '../../../../../kernel/index.ts';
 import {
   type AgentCaller,
   createAgentDefinitions,
 } from '../../../../../plugins/runtime/services/admin/agent-definitions.ts';
+import { MAX_AGENTS } from '../../../../../plugins/runtime/services/admin/tenant-agents.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 
 const INFO = {
@@ -21,7 +24,12 @@ const inYaml = <T extends { readonly pointer: string }>(problem: T) => ({
 });
 
 /** Definitions over a database and a folder that do as the test says. */
-function definitionsOver(parts: { writeTogether?: () => Promise<boolean>; write?: () => Promise<never> }) {
+function definitionsOver(parts: {
+  count?: () => Promise<number>;
+  writeTogether?: () => Promise<boolean>;
+  write?: () => Promise<never>;
+}) {
+  const turns = new KeyedMutex();
   const entities = {
     rows: async () => [{ ...ROW, definition: JSON.stringify('kind: Agent') }],
     count: async () => 0,
@@ -34,7 +42,7 @@ function definitionsOver(parts: { writeTogether?: () => Promise<boolean>; write?
     },
     resources: { source: () => undefined, remove: async () => {}, ...parts } as never,
     database: { forTenant: () => entities } as never,
-    leases: { withLease: (_key, _options, work) => work({} as never) },
+    leases: { withLease: (key, _options, work) => turns.run(key, () => work({} as never)) },
     events: { writes: async () => [], emit: async () => {} },
     clock: manualClock(),
     changed: () => {},
@@ -57,6 +65,24 @@ test('a change that always loses against those of others is given up in the end'
     { code: 'agent.contended' },
   );
   t.is(attempts, 10);
+});
+
+test('simultaneous agents do not pass the bound of a tenant together', async (t) => {
+  let stored = MAX_AGENTS - 2;
+  const definitions = definitionsOver({
+    count: async () => stored,
+    writeTogether: async () => {
+      // Whoever has passed the bound lets the others look at it, too.
+      await sleep(5);
+      stored += 1;
+      return true;
+    },
+  });
+  const made = Array.from({ length: 8 }, () => definitions.create(ADMIN, 'kind: Agent', inYaml));
+  const refused = (await Promise.allSettled(made)).flatMap((one) =>
+    one.status === 'rejected' ? one.reason.code : [],
+  );
+  t.deepEqual([stored, refused], [MAX_AGENTS, Array(6).fill('agent.too-many')]);
 });
 
 test('what the folder finds wrong with a file is told as what the check finds, in terms of the request', async (t) => {
