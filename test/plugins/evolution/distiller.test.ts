@@ -78,6 +78,16 @@ const bound = (database: Database) => ({
   system: database.system.bind(database),
 });
 
+eachGatewayDatabase(test, 'an agent with many tasks keeps no other waiting', async (t, fresh) => {
+  const { database, distiller, learned, task, tenant } = await start(t, fresh.environment);
+  const entities = database.forTenant(tenant);
+  const busy = Array.from({ length: 300 }, () => task({ agentName: 'busy' }));
+  await entities.insertMany(TaskTable, [...busy, task({ agentName: 'quiet' })]);
+  await distiller().run(signal);
+  t.deepEqual(learned, ['busy', 'quiet', 'busy', 'busy']);
+  t.is(await entities.count(TaskTable, { isCounted: false }), 0);
+});
+
 eachGatewayDatabase(test, 'several that distil at one time count each run once', async (t, fresh) => {
   const { database, distiller, task, tenant } = await start(t, fresh.environment);
   const entities = database.forTenant(tenant);

@@ -317,6 +317,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
       const isOver = () => signal.aborted || held.signal.aborted;
       rested = clock.monotonic();
       let learner = await nextAfter(undefined);
+      let hasMore = false;
       while (learner !== undefined && !isOver()) {
         const counted = await distil(learner).catch((err: unknown) => {
           if (!(err instanceof Overtaken))
@@ -324,7 +325,10 @@ export function createDistiller(parts: DistillerParts): Distiller {
           return 0;
         });
         if (counted > 0) events.emit(GenesLearned, { tenantId: learner.tenantId, agent: learner.agentName });
-        if (counted < FRESH) learner = await nextAfter(learner);
+        // One part of each agent in turn: one that does more than can be distilled must not keep the others waiting.
+        hasMore ||= counted === FRESH;
+        learner = await nextAfter(learner);
+        if (learner === undefined && hasMore) [learner, hasMore] = [await nextAfter(undefined), false];
         await rest();
       }
     },
