@@ -5,6 +5,9 @@ import { HTTP_STATUS } from './status.ts';
 /** The shape in which errors are reported (decisions 0.1). */
 export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
+/** The shape of errors where no route names one: a problem that OpenAI's clients can read as well, since their users mistake paths most often. */
+export type AnyDialect = ErrorDialect | 'any';
+
 /** An error as it goes over the wire. */
 export interface RenderedError {
   readonly status: number;
@@ -14,7 +17,7 @@ export interface RenderedError {
 }
 
 /** Renders an error in a dialect (decisions 0.1). `requestId` links the answer to logs, audit and traces. */
-export function renderError(error: GatewayError, dialect: ErrorDialect, requestId: string): RenderedError {
+export function renderError(error: GatewayError, dialect: AnyDialect, requestId: string): RenderedError {
   const status = HTTP_STATUS[error.kind];
   return {
     status,
@@ -25,13 +28,14 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, requestI
 }
 
 /** The content type of errors. */
-export const ERROR_TYPES: Readonly<Record<ErrorDialect, string>> = {
+export const ERROR_TYPES: Readonly<Record<AnyDialect, string>> = {
+  any: 'application/problem+json',
   problem: 'application/problem+json',
   openai: 'application/json; charset=utf-8',
   coze: 'application/json; charset=utf-8',
 };
 
-const BODIES = { problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
+const BODIES = { any: anyBody, problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
 
 /**
  * The headers of an error (of gRPC: trailers). Clients that retry automatically must not repeat what can only fail, or take
@@ -62,6 +66,10 @@ function problemBody(error: GatewayError, status: number, requestId: string): ob
     code: error.code,
     ...(error.extras.errors === undefined ? {} : { errors: error.extras.errors }),
   };
+}
+
+function anyBody(error: GatewayError, status: number, requestId: string): object {
+  return { ...problemBody(error, status, requestId), ...openAiBody(error) };
 }
 
 /** `{error: {message, type, param, code}}`, as OpenAI's clients read it. */

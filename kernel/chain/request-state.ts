@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import type { ErrorDialect } from '../../foundation/errors/render.ts';
+import type { AnyDialect } from '../../foundation/errors/render.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';
@@ -49,10 +49,10 @@ export class RequestState extends CallState {
     return this.match.kind === 'route' ? this.match.route.owner : undefined;
   }
 
-  get dialect(): ErrorDialect {
+  get dialect(): AnyDialect {
     const { match } = this;
     if (match.kind === 'wrong-method') return match.errors;
-    return match.kind === 'route' ? match.route.errors : 'problem';
+    return match.kind === 'route' ? match.route.errors : 'any';
   }
 
   setHeader(name: string, value: string): void {
