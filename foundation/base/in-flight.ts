@@ -1,6 +1,10 @@
 /** A call that can be aborted. */
 export interface AbortableCall {
+  /** Of its route or method. */
+  readonly pattern: string;
   abort(reason: Error): void;
+  /** Answers the caller in the place of code that does not end. Absent where `abort` does so. */
+  giveUp?(): void;
 }
 
 /**
@@ -47,5 +51,11 @@ export class InFlight {
   /** Aborts every call. */
   abortAll(reason: Error): void {
     for (const call of this.#calls) call.abort(reason);
+  }
+
+  /** Gives every call up, and names their patterns, each once. */
+  giveUpAll(): readonly string[] {
+    for (const call of this.#calls) call.giveUp?.();
+    return [...new Set([...this.#calls].map(({ pattern }) => pattern))];
   }
 }

@@ -4,7 +4,7 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { refusalOf } from '../../foundation/http/refusals.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
-import { sendAnswer } from '../http/respond.ts';
+import { respondError, sendAnswer } from '../http/respond.ts';
 import type { Match, RouteTable } from '../http/route-table.ts';
 import type { CallState } from './call-state.ts';
 import { type Middleware, RequestState } from './request-state.ts';
@@ -29,6 +29,11 @@ export function enter(
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
     state.watch(() => clock.monotonic());
+    state.giveUp = () => {
+      respondError(context, KernelErrors.draining());
+      if (state.answer === undefined) context.res.destroy();
+      else sendAnswer(context, state.answer);
+    };
     const leave = match.kind === 'route' ? enterPlugin(match.route.inFlight, state) : undefined;
     try {
       await next();

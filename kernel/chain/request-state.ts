@@ -20,6 +20,7 @@ export class RequestState extends CallState {
   readonly path: string;
   /** What will be sent; `undefined` while that is open, and for what Koa or a stream sends. */
   answer: Answer | undefined;
+  giveUp: (() => void) | undefined;
   /** What the request presented, where that was looked at. */
   credentials: PresentedCredentials | undefined;
   /** The body, where it was read already. */

@@ -75,7 +75,7 @@ async function askEach(
 ): Promise<void> {
   const request = requestOf(state, method);
   const { identity, tenant, requestId } = state;
-  const call = { abort: (reason: Error) => state.abort(reason) };
+  const call = { pattern: state.pattern, abort: (reason: Error) => state.abort(reason) };
   for (const { plugin, stage, log, inFlight } of asked) {
     const ask = stage[hook];
     if (ask === undefined) continue;

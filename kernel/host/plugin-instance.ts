@@ -200,7 +200,10 @@ export class PluginInstance {
     const leaks = [...(await this.windDown(drainTimeout))];
     this.#controller.abort(KernelErrors.draining());
     if (!(await this.inFlight.idle(ABORT_GRACE))) {
-      leaks.push(`${this.inFlight.size} calls did not end after they were aborted`);
+      const { size } = this.inFlight;
+      leaks.push(
+        `${size} calls did not end after they were aborted: ${this.inFlight.giveUpAll().join(', ')}`,
+      );
     }
     const ended = this.#stopping.map((stopped, index) =>
       within(ABORT_GRACE, `the task ${this.effects.tasks[index]!.name}`, stopped).catch((failure: Error) =>

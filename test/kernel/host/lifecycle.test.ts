@@ -4,6 +4,7 @@ import { field } from '../../../foundation/config/field.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
+import { reply } from '../../../kernel/api/reply.ts';
 import { KERNEL_VERSION } from '../../../kernel/version.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../../support/plugins.ts';
@@ -349,4 +350,35 @@ test('calls that outlive the drain time are aborted', async (t) => {
   const { body } = await gateway.request('/admin/v1/plugins/endless/disable', { method: 'POST' });
   t.is(body.state, 'stopped');
   t.is((await answer).status, 503);
+});
+
+test('a caller is answered, or cut off, whose call does not end when it was aborted', async (t) => {
+  const { open, opened } = gate();
+  const deaf = testPlugin('deaf', {
+    setup: (scope) =>
+      scope.route(
+        publicRoute('/deaf', () => opened),
+        publicRoute('/deaf-stream', () =>
+          reply.sse(async (stream) => {
+            await stream.data('begun');
+            await opened;
+          }),
+        ),
+      ),
+  });
+  await using gateway = await startTestGateway({
+    plugins: [deaf],
+    yaml: 'plugins:\n  deaf:\n    drainTimeout: 50ms\n',
+    allowLeaks: true,
+  });
+  const answer = gateway.request('/deaf');
+  const cut = t.throwsAsync(gateway.request('/deaf-stream'));
+  await until(async () => (await gateway.request('/admin/v1/plugins/deaf')).body.in_flight === 2);
+  const { body } = await gateway.request('/admin/v1/plugins/deaf/disable', { method: 'POST' });
+  t.deepEqual(body.leaks, ['2 calls did not end after they were aborted: /deaf, /deaf-stream']);
+  const { status, body: problem } = await answer;
+  t.is(status, 503);
+  t.is(problem.code, 'gateway.draining');
+  await cut;
+  open();
 });

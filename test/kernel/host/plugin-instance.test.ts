@@ -57,8 +57,8 @@ test('what cannot be undone is told, and does not keep the rest from being undon
 test('a call that does not end after its abort is reported as a leak', async (t) => {
   const instance = await PluginInstance.setUp(parts(() => {}));
   const reasons: string[] = [];
-  instance.inFlight.enter({ abort: (reason) => void reasons.push(reason.message) });
-  t.deepEqual(await instance.retire(0), ['1 calls did not end after they were aborted']);
+  instance.inFlight.enter({ pattern: '/v1/slow', abort: (reason) => void reasons.push(reason.message) });
+  t.deepEqual(await instance.retire(0), ['1 calls did not end after they were aborted: /v1/slow']);
   t.deepEqual(reasons, ['The plugin or the gateway is stopping']);
 });
 
