@@ -199,10 +199,11 @@ async function execute(queries: MigrationQueries, statement: Compilable, mayBeDo
 }
 
 function assertOrdered(owner: string, migrations: readonly { readonly name: string }[]): void {
-  const names = migrations.map(({ name }) => name);
-  const sorted = [...new Set(names)].sort();
-  if (names.length === sorted.length && names.every((name, index) => name === sorted[index])) return;
-  throw new DatabaseStartError(
-    `The migrations of ${owner} are not in the order of their names, or a name comes twice`,
-  );
+  for (const [index, { name }] of migrations.entries()) {
+    const before = migrations[index - 1]?.name;
+    if (before === undefined || before < name) continue;
+    throw new DatabaseStartError(
+      `Migration ${name} of ${owner} is listed behind ${before}: list each once, in the order of their names`,
+    );
+  }
 }

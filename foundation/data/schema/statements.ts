@@ -34,11 +34,14 @@ export function statementsOf(target: MigrationTarget, migration: Migration): rea
 export function textsOf(target: MigrationTarget, owner: string, migration: Migration): readonly string[] {
   const { family, kysely, platform } = target;
   const which = `${migration.name} of ${owner}`;
-  const statements: unknown = migration.up(
-    schemaOf(family, kysely),
-    columnTypes(platform, new Date(0)),
-    kysely,
-  );
+  let statements: unknown;
+  try {
+    statements = migration.up(schemaOf(family, kysely), columnTypes(platform, new Date(0)), kysely);
+  } catch (cause) {
+    throw new DatabaseStartError(`Migration ${which} makes no statements: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
   if (!Array.isArray(statements))
     throw new DatabaseStartError(`Migration ${which} returns no list of statements`);
   return statements.map((statement: Partial<Compilable> | null | undefined, index) => {

@@ -309,7 +309,13 @@ eachDatabase(test, 'migrations out of order are refused', async (t, fresh) => {
   const database = await openDatabase(fresh.options);
   t.teardown(() => database.close());
   const migrations = [...samples.migrations].reverse();
-  await t.throwsAsync(database.register({ ...samples, migrations }), { message: /order of their names/ });
+  const [first, second] = samples.migrations as [Migration, Migration];
+  await t.throwsAsync(database.register({ ...samples, migrations }), {
+    message: `Migration ${first.name} of samples is listed behind ${second.name}: list each once, in the order of their names`,
+  });
+  await t.throwsAsync(database.register({ ...samples, migrations: [first, first] }), {
+    message: /^Migration 001-\S+ of samples is listed behind 001-/,
+  });
 });
 
 eachDatabase(test, 'a migration that returns something else than statements is named', async (t, fresh) => {
@@ -325,6 +331,12 @@ eachDatabase(test, 'a migration that returns something else than statements is n
   });
   await t.throwsAsync(database.register(registration(() => undefined)), {
     message: 'Migration 001-initial of odd returns no list of statements',
+  });
+  const failing = () => {
+    throw new TypeError('types.text is not a function');
+  };
+  await t.throwsAsync(database.register(registration(failing)), {
+    message: 'Migration 001-initial of odd makes no statements: types.text is not a function',
   });
 });
 
