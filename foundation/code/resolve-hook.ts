@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { tellImport } from './import-problem.ts';
 
-/** The modules that a plugin may import by the gateway's own name: those that package.json exports. */
-const MODULES = /^agent-gateway(\/(testing|contracts\/[^/]+))?$/;
+/** The modules that a plugin imports by the gateway's own name: of this package, which exports some. */
+const MODULES = /^agent-gateway(\/|$)/;
 
 /** This package's own files find themselves through `exports` of package.json. */
 const ROOT = new URL('../..', import.meta.url).href;
@@ -81,7 +82,7 @@ export function resolveKernelForPlugins(): void {
   isRegistered = true;
   registerHooks({
     resolve: (specifier, context, next) => {
-      const resolved = resolveOutside(specifier, context, next);
+      const resolved = resolveTold(specifier, context, next);
       const generation = generationOf(context.parentURL);
       if (generation === undefined || !isPluginCode(resolved.url)) return resolved;
       return { ...resolved, url: ofGeneration(resolved.url, generation) };
@@ -97,6 +98,17 @@ export function ofGeneration(url: string, generation: number | string): string {
 }
 
 type Resolve = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;
+
+const resolveTold = (...[specifier, context, next]: Parameters<Resolve>): ReturnType<Resolve> => {
+  // Node changes the context when it is asked from elsewhere.
+  const { parentURL } = context;
+  try {
+    return resolveOutside(specifier, context, next);
+  } catch (failure) {
+    if (parentURL !== undefined && isForeign(parentURL)) tellImport(failure, specifier, parentURL, ROOT);
+    throw failure;
+  }
+};
 
 const resolveOutside = (...[specifier, context, next]: Parameters<Resolve>): ReturnType<Resolve> => {
   if (context.parentURL === undefined || !isForeign(context.parentURL)) return next(specifier, context);

@@ -2,6 +2,7 @@ import { codeFingerprint } from '../../foundation/code/code-fingerprint.ts';
 import { type CodeSource, findSources, importSource } from '../../foundation/code/code-sources.ts';
 import { declaredSources, type PackageRule } from '../../foundation/code/declared-sources.ts';
 import { definitionProblem } from '../../foundation/code/definition-form.ts';
+import { importFailure } from '../../foundation/code/import-problem.ts';
 import { restOf } from '../../foundation/config/desired.ts';
 import { type GatewayFile, parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
@@ -150,7 +151,7 @@ export async function loadPlugin(source: CodeSource, generation: number): Promis
     const versioned = declared === undefined ? plugin : { version: declared.version, ...plugin };
     return { name, folder, plugin: versioned, generation };
   } catch (cause) {
-    return { name, folder, error: cause instanceof Error ? cause : new Error(String(cause)) };
+    return { name, folder, error: importFailure(cause) };
   }
 }
 

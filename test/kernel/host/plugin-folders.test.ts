@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { placeOf } from '../../../foundation/code/error-place.ts';
 import { PluginFolders } from '../../../kernel/host/plugin-folders.ts';
 import { definePlugin } from '../../../kernel/index.ts';
 
@@ -51,6 +52,48 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
   t.is(errors.fine, 'loaded');
   t.is(errors.kernel, 'the gateway itself is called kernel: the plugin needs another name');
   t.regex(errors.other ?? '', /the folder other holds a plugin that calls itself misnamed/);
+});
+
+test('an import that leads nowhere is reported with its line, and with what was probably meant', async (t) => {
+  const text = (imported: string) => `\nimport ${imported};\nexport default nothing;`;
+  const wrong = {
+    file: ["nothing from './other'", "/other' imported from ", ', did you mean ./other.ts?'],
+    script: ["nothing from './other.js'", "/other.js' imported from ", ', did you mean ./other.ts?'],
+    folder: ["nothing from './parts'", "import '", ', did you mean ./parts/index.ts?'],
+    none: ["nothing from './none.ts'", "/none.ts' imported from ", 'plugin.ts'],
+    contract: [
+      "nothing from 'agent-gateway/contracts/agentengine'",
+      'agent-gateway/contracts/agentengine is no module of the gateway, did you mean agent-gateway/contracts/agent-engine? It has agent-gateway, ',
+      'workflow',
+    ],
+    deep: [
+      'nothing from "agent-gateway/kernel/index.ts"',
+      'agent-gateway/kernel/index.ts is no module of the gateway',
+      'workflow',
+    ],
+    type: [
+      "{ KernelServices } from 'agent-gateway'",
+      "export named 'KernelServices'",
+      '; a type is imported as `type KernelServices`',
+    ],
+    value: ["{ rout } from 'agent-gateway'", "export named 'rout'", "'rout'"],
+  } as const;
+  const folder = await pluginFolder(
+    t,
+    Object.fromEntries(Object.entries(wrong).map(([name, [imported]]) => [name, text(imported)])),
+  );
+  for (const name of Object.keys(wrong)) {
+    await writeFile(path.join(folder, name, 'other.ts'), 'export default 1;');
+    await mkdir(path.join(folder, name, 'parts'));
+    await writeFile(path.join(folder, name, 'parts', 'index.ts'), 'export default 1;');
+  }
+  for (const found of await new PluginFolders([folder]).loadAll()) {
+    const [, inside, end] = wrong[found.name as keyof typeof wrong];
+    const error = 'error' in found ? found.error : undefined;
+    const { message = '' } = error ?? {};
+    t.true(message.includes(inside) && message.endsWith(end), `${found.name}: ${message}`);
+    t.is(placeOf(error, found.folder), 'plugin.ts:2', found.name);
+  }
 });
 
 test('a definition of the wrong form is reported by its member, and hinders no other', async (t) => {
