@@ -11,7 +11,7 @@ import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
 
 /** Where the code of plugins comes from. */
-type PluginCode = Pick<PluginFolders, 'load' | 'isEdited' | 'declare'>;
+type PluginCode = Pick<PluginFolders, 'load' | 'sources' | 'isEdited' | 'declare'>;
 
 interface ConfigurationParts {
   readonly folders: PluginCode;
@@ -71,7 +71,10 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
         ]);
         const loaded = await Promise.all([...names].map((name) => folders.load(name, desired)));
         const found = loaded.filter((one) => one !== undefined);
-        const gone = moved.filter((name) => names.has(name) && !found.some((one) => one.name === name));
+        const sources = await folders.sources(desired);
+        // Also of entries that led to no plugin, and are gone again.
+        const missing = [...moved, ...host.slots.failed()].filter((name) => !sources.has(name));
+        const gone = missing.filter((name) => !host.slots.isBundled(name));
         const entries = changedEntries(host.desired, desired);
         const change = host.change({ desired, found, gone }, (make) =>
           exclusively(async () => {
@@ -118,14 +121,10 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       );
     },
 
-    enable(name: string): Promise<void> {
-      return setEnabled(name, true);
-    },
+    enable: (name: string): Promise<void> => setEnabled(name, true),
 
     /** Resolves when the plugin's calls in flight have ended, or its drain time is over. */
-    disable(name: string): Promise<void> {
-      return setEnabled(name, false);
-    },
+    disable: (name: string): Promise<void> => setEnabled(name, false),
 
     /** Imports the plugin's code and sets it up again; the old generation drains behind it. */
     async reload(name: string): Promise<void> {

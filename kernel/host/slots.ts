@@ -42,8 +42,7 @@ export class Slots {
   }
 
   isBundled(name: string): boolean {
-    const { isBundled = () => true } = this.#options;
-    return isBundled(this.of(name).folder);
+    return this.#options.isBundled?.(this.find(name)?.folder ?? '') ?? true;
   }
 
   failed(): readonly string[] {
@@ -92,8 +91,9 @@ export class Slots {
   /** Notes of each plugin that is not to run why it is not. */
   settle(idle: RunPlan['idle'], desired: Desired): void {
     for (const [name, rest] of idle) this.of(name).settle(rest);
-    for (const slot of this.unloaded()) {
-      const rest = restOf(slot.name, desired, this.#options.only);
+    for (const slot of this.all.filter(({ plugin }) => plugin === undefined)) {
+      // One that could not be loaded says so, unless it is switched off.
+      const rest = restOf(slot.name, desired, slot.status.state === 'failed' ? [] : this.#options.only);
       if (rest !== undefined) slot.settle(rest);
     }
   }

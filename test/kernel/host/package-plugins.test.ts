@@ -101,6 +101,23 @@ test('a package comes, moves and goes with its entry while the gateway runs', as
   await until(async () => (await gateway.request('/admin/v1/plugins/moving')).status === 404);
 });
 
+test('an entry that leads to no plugin is forgotten when it is taken out, and no failure while it is off', async (t) => {
+  const { yaml, start } = await deployment(t);
+  await using gateway = await start();
+  const ready = async () => (await gateway.request('/health/ready')).body;
+  await yaml('plugins:\n  nowhere: { path: ./nowhere }\n');
+  await until(async () => (await report(gateway, 'nowhere')).state === 'failed');
+  t.like(await ready(), { degraded: [{ name: 'nowhere', state: 'failed' }] });
+  await yaml('plugins: {}\n');
+  await until(async () => (await gateway.request('/admin/v1/plugins/nowhere')).status === 404);
+  t.is((await ready()).degraded, undefined);
+  await yaml('plugins:\n  nowhere: { path: ./nowhere }\n');
+  await until(async () => (await report(gateway, 'nowhere')).state === 'failed');
+  await yaml('plugins:\n  nowhere: { path: ./nowhere, enabled: false }\n');
+  await until(async () => (await report(gateway, 'nowhere')).state === 'stopped');
+  t.is((await ready()).degraded, undefined);
+});
+
 test('a package that is put aside while npm installs goes on, and one that comes later is taken', async (t) => {
   const { folder, install, yaml, start } = await deployment(t);
   await install('@acme/gateway-plugin-aside', greeter('aside'));
