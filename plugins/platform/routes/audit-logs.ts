@@ -72,7 +72,7 @@ const AuditLog = Type.Object({
 });
 
 /** The filter in a query. Throws 400 naming every end of the period that is no moment. */
-export function toAuditFilter(query: Static<typeof AuditLogQuery>): AuditFilter {
+export function toAuditFilter(query: Omit<Static<typeof AuditLogQuery>, keyof Page>): AuditFilter {
   const errors: FieldError[] = [];
   const moment = (bound: 'from' | 'to') => {
     const text = query[bound];

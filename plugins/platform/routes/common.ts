@@ -27,11 +27,6 @@ export function nullable<S extends TSchema & { type: string }>(schema: S) {
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
 }
 
-/** A moment on the wire. */
-export function toTimestamp(moment: Date): string {
-  return moment.toISOString();
-}
-
 /** Records of a page at most. */
 export const MAX_PAGE = 500;
 

@@ -13,7 +13,7 @@ import {
 import type { Static } from 'typebox';
 import { FOREVER, parseKeep, type RetentionInForce } from '../../records/contract.ts';
 import type { RetentionAdministration } from '../services/retention-administration.ts';
-import { done, IdParams, nullable, toTimestamp } from './common.ts';
+import { done, IdParams, nullable } from './common.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Tenants of a page at most: each has its records counted. */
@@ -178,6 +178,5 @@ function toView({
   source,
   deletesFrom,
 }: RetentionInForce): Static<typeof RetentionView> {
-  const deletes_from = deletesFrom === null ? null : toTimestamp(deletesFrom);
-  return { kind, summary, keep: toKeep(keep), source, deletes_from };
+  return { kind, summary, keep: toKeep(keep), source, deletes_from: deletesFrom?.toISOString() ?? null };
 }

@@ -25,7 +25,7 @@ import {
   type Turns,
 } from '../../records/contract.ts';
 import { ContentPart, ToolCall } from './chat-schemas.ts';
-import { done, IdParams, MAX_PAGE, toTimestamp } from './common.ts';
+import { done, IdParams, MAX_PAGE } from './common.ts';
 
 /** Messages of one answer at most; clients request older ones with `before`. */
 const MAX_MESSAGES = 1_000;
@@ -103,7 +103,7 @@ function toSessionMessage(stored: SessionMessage): Static<typeof SessionMessageS
     ...(tool_calls !== undefined && { tool_calls: [...tool_calls] }),
     ...(tool_call_id !== undefined && { tool_call_id }),
     token_count: stored.tokenCount,
-    created_at: toTimestamp(stored.createdAt),
+    created_at: stored.createdAt.toISOString(),
   };
 }
 

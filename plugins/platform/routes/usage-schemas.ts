@@ -131,7 +131,7 @@ export function toUsagePeriod(
   query: { readonly from?: string; readonly to?: string },
   now: number,
 ): UsagePeriod {
-  return usagePeriod(toAuditFilter({ ...query, limit: 0, offset: 0 }), now);
+  return usagePeriod(toAuditFilter(query), now);
 }
 
 /** A period on the wire. */
