@@ -154,16 +154,7 @@ export function createDefinitionStore(parts: VersionsParts & { readonly definiti
       return { definitions: rows.map(storedDefinition), total: found.length };
     },
 
-    update(
-      before: StoredDefinition,
-      {
-        name = before.name,
-        description = before.description,
-        graph = before.graph,
-      }: Partial<DefinitionContent>,
-    ) {
-      return change(before, { name, description, graph });
-    },
+    update: (before: StoredDefinition, content: Partial<DefinitionContent>) => change(before, content),
 
     /** Makes a new version of the graph and the definition `published`, together. */
     publish(
