@@ -18,8 +18,8 @@ export interface AuditArchive {
    * @throws the signal's reason when it aborts, and `objects.unavailable`
    */
   move(before: Date, signal: AbortSignal): Promise<number>;
-  /** The archived records of a tenant, or of one identity of it, oldest first; without those of objects that were `read` before. Adds what it reads to these. */
-  records(tenantId: string, userId: string | undefined, read: Set<string>): AsyncIterable<AuditEntry>;
+  /** The archived records of a tenant, or of one identity of it, oldest first. */
+  records(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
   /**
    * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for a replica that moves records at this moment.
    *
@@ -48,7 +48,7 @@ const LEASE = 'audit-archive';
 const WAIT_MS = 60_000;
 
 /** Makes the archive. */
-export function createAuditArchive({ database, objects, leases }: AuditArchiveParts): AuditArchive {
+export function createAuditArchive({ database, objects, leases }: AuditArchiveParts) {
   /** The next tenant by id that has records, and the time of its oldest: one entry of the index, however many records there are. */
   async function nextTenant(from: { $gte: string } | { $gt: string }): Promise<AuditLogRow | undefined> {
     const orderBy = { tenantId: 'asc', createdAt: 'asc', id: 'asc' } as const;
@@ -120,7 +120,8 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
       return moved;
     },
 
-    async *records(tenantId, userId, read) {
+    /** Leaves out the objects that were `read` before, and adds those that it reads. */
+    async *records(tenantId, userId, read = new Set<string>()) {
       for await (const key of keysOf(tenantId)) {
         if (read.has(key)) continue;
         read.add(key);
@@ -148,7 +149,7 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
       }
       return renamed;
     },
-  };
+  } satisfies AuditArchive;
 }
 
 const folderOf = (tenantId: string) => `${ROOT}${tenantId === '' ? NO_TENANT : tenantId}/`;
