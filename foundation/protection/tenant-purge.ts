@@ -32,7 +32,7 @@ export interface TenantPurge {
 
 /** What the purge works with. */
 export interface TenantPurgeParts {
-  readonly database: Pick<Database, 'system' | 'transaction' | 'tenantTables'>;
+  readonly database: Pick<Database, 'system' | 'transaction' | 'tenantTables' | 'now'>;
   readonly objects: Pick<Objects, 'available' | 'all'>;
   readonly audit: Pick<AuditLogs, 'renameInDetails'>;
   readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
@@ -72,7 +72,8 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
 
   /** Those that are due after `after`, with those that were purged a short while ago. */
   async function dueAfter(after: string): Promise<readonly DueTenant[]> {
-    const now = clock.now();
+    // The earlier one of two clocks: what a replica whose clock is ahead purges is lost.
+    const now = Math.min(clock.now(), await database.now());
     const isOpen = { $or: [{ purgedAt: null }, { purgedAt: { $gt: new Date(now - LOOKED_AT_AGAIN_MS) } }] };
     const where = { id: { $gt: after }, deletedAt: { $ne: null }, purgeAfter: { $lte: new Date(now) } };
     const query = { orderBy: { id: 'asc' }, limit: PAGE, fields: ['id', 'purgedAt'] } as const;

@@ -15,7 +15,7 @@ const COUNTING_SHARE = 1_000;
 
 /** What a sweep works with. */
 export interface SweepParts {
-  readonly database: Pick<Database, 'system' | 'transaction'>;
+  readonly database: Pick<Database, 'system' | 'transaction' | 'now'>;
   readonly tenants: Pick<Tenants, 'list'>;
   readonly audit: Pick<AuditLogs, 'note'>;
   readonly clock: Clock;
@@ -70,9 +70,11 @@ export function createSweep(parts: SweepParts): (signal: AbortSignal) => Promise
   async function applyRules(kind: RetainedRecords, signal: AbortSignal): Promise<void> {
     const own = await findRulesOf(database, kind.name);
     const sayings = { deployment: deployment.get(kind.name), plugin: kind.keptFor };
+    // The earlier one of two clocks: what a replica whose clock is ahead deletes is lost.
+    const now = Math.min(clock.now(), await database.now());
     for await (const tenantId of tenantsOf(own, ruleOf(sayings).keep !== null)) {
       signal.throwIfAborted();
-      const before = deletedBefore(ruleOf({ ...sayings, tenant: own.get(tenantId) }), clock.now());
+      const before = deletedBefore(ruleOf({ ...sayings, tenant: own.get(tenantId) }), now);
       if (before === undefined) continue;
       try {
         await deleteOld(kind, tenantId, before, signal);

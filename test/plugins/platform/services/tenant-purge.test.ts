@@ -14,7 +14,7 @@ import { GeneTable } from '../../../../plugins/evolution/store/tables.ts';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
 import { bundledPlugins, manualClock, memoryObjects, type TestGateway } from '../../../../testing/index.ts';
-import { eachGatewayDatabase, type FreshDatabase } from '../../../support/databases.ts';
+import { eachGatewayDatabase, type FreshDatabase, gatewayDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { geneRow } from '../../../support/gene-rows.ts';
 import { until } from '../../../support/until.ts';
@@ -236,6 +236,22 @@ test('what comes late for a purged tenant is removed by a later look, for two da
   await purgeNow(gateway);
   t.deepEqual(await left(), [1, 1], 'by then all that was under way has long ended');
 });
+
+for (const family of ['postgres', 'mysql'] as const) {
+  test(`${family}: a replica whose clock is ahead of the database purges nothing before its time`, async (t) => {
+    const fresh = await gatewayDatabase(t, family);
+    if (fresh === undefined) return;
+    const clock = manualClock(Date.now());
+    const env = { ...fresh.environment, ...BY_HAND, SVC_TENANT_RETENTION: '30d' };
+    const gateway = await startProtected(t, { clock, env });
+    const tenant = await gateway.makeTenant('one');
+    await remove(t, gateway, tenant.id);
+    clock.advance(400 * 24 * HOUR_MS);
+    await purgeNow(gateway);
+    const [row] = await fresh.ask(`select purge_started_at from tenants where id = '${tenant.id}'`);
+    t.deepEqual(row, { purge_started_at: null });
+  });
+}
 
 test('tables of plugins that do not run are purged as well', async (t) => {
   const gateway = await startProtected(t, { env: AT_ONCE });

@@ -51,10 +51,17 @@ async function startSwept(t: ExecutionContext, fresh: FreshDatabase, env: Record
     env: { ...fresh.environment, SVC_RETENTION_INTERVAL: '500h', ...env },
   });
   const { services } = gateway.gateway;
+  const { database } = services;
   const deleted: Record<string, number> = {};
   const kinds = () => new Map(contributed().map((kind) => [kind.name, kind]));
   const parts = {
     ...services,
+    // Both clocks are the test's.
+    database: {
+      system: database.system.bind(database),
+      transaction: database.transaction.bind(database),
+      now: async () => clock.now(),
+    },
     log,
     kinds,
     deployment: new Map<string, number | null>(),
@@ -174,6 +181,22 @@ eachGatewayDatabase(
     t.deepEqual(await count(tenant.id), { ...(await count(tenant.id)), usage_records: 0 });
   },
 );
+
+test('a replica whose clock is ahead of the database deletes nothing before its time', async (t) => {
+  const fresh = (await gatewayDatabase(t, 'sqlite'))!;
+  const { gateway, clock, parts, count } = await startSwept(t, fresh);
+  const tenant = await gateway.makeTenant();
+  const ask = { model: 'demo', messages: [{ role: 'user', content: 'hi' }] };
+  await callsAs(gateway, tenant.token, 'ada')('POST', '/v1/agent/chat', ask);
+  const right = clock.now();
+  clock.advance(400 * DAY_MS);
+  const deployment = new Map([['sessions', 90 * DAY_MS]]);
+  const database = { ...parts.database, now: async () => right };
+  await createSweep({ ...parts, deployment, database })(never);
+  t.is((await count(tenant.id)).sessions, 1);
+  await createSweep({ ...parts, deployment })(never);
+  t.is((await count(tenant.id)).sessions, 0, 'by both clocks its time is over');
+});
 
 eachGatewayDatabase(test, 'messages go by whole turns, and the conversation goes on', async (t, fresh) => {
   const { gateway, clock, sweep, count } = await startSwept(t, fresh);
