@@ -11,20 +11,26 @@ export type Resolve = (name: string, where: 'dns' | 'local') => Promise<readonly
 
 /** Milliseconds that a DNS server gets for its first answer, and how often it is asked. */
 const DNS_ATTEMPT = { timeout: 1500, tries: 2 };
+/** No DNS server answered. */
+const AWAY = new Set(['ECONNREFUSED', 'ETIMEOUT']);
 
 /**
  * The machine's resolvers. Names that a tenant chose go to the DNS servers directly: `getaddrinfo` occupies one of the
  * process's few threads for as long as a (hostile) server likes, and database and model connections need them too.
  */
-export function createResolve(): Resolve {
-  const servers = new Resolver(DNS_ATTEMPT);
+export function createResolve(askServers = () => new Resolver(DNS_ATTEMPT)): Resolve {
+  let servers = askServers();
   return async (name, where) => {
     if (where === 'local') return (await lookup(name, { all: true })).map(({ address }) => address);
     const answers = await Promise.allSettled([servers.resolve4(name), servers.resolve6(name)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     const [first] = answers;
     // A name usually has no addresses of one family; it is unknown when it has none of both.
-    if (addresses.length === 0 && first.status === 'rejected') throw first.reason;
+    if (addresses.length === 0 && first.status === 'rejected') {
+      // The machine may have other DNS servers by now: a resolver reads its configuration once.
+      if (AWAY.has(first.reason.code)) servers = askServers();
+      throw first.reason;
+    }
     return addresses;
   };
 }

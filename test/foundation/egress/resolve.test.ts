@@ -1,3 +1,4 @@
+import type { Resolver } from 'node:dns/promises';
 import test from 'ava';
 import { boundResolve, createResolve } from '../../../foundation/egress/resolve.ts';
 
@@ -32,4 +33,22 @@ test('local names are looked up as the machine does, others by its DNS servers a
   const local = await resolve('localhost', 'local');
   t.true(local.includes('127.0.0.1') || local.includes('::1'));
   await t.throwsAsync(resolve('nowhere.invalid', 'dns'));
+});
+
+test('DNS servers are read anew after those that are known did not answer', async (t) => {
+  const asked: string[] = [];
+  const resolvers = ['first', 'second'].map((name) => ({
+    resolve4: async (host: string) => {
+      asked.push(`${name} ${host}`);
+      if (host === 'nowhere.example') throw Object.assign(new Error('none'), { code: 'ENOTFOUND' });
+      if (name === 'first') throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+      return ['8.8.8.8'];
+    },
+    resolve6: async () => [],
+  }));
+  const resolve = createResolve(() => resolvers.shift() as Partial<Resolver> as Resolver);
+  await t.throwsAsync(resolve('nowhere.example', 'dns'), { message: 'none' });
+  await t.throwsAsync(resolve('a.example', 'dns'), { message: 'away' });
+  t.deepEqual(await resolve('a.example', 'dns'), ['8.8.8.8']);
+  t.deepEqual(asked, ['first nowhere.example', 'first a.example', 'second a.example']);
 });
