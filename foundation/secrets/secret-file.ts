@@ -17,7 +17,7 @@ export const SecretErrors = defineErrors({
   sealed: {
     code: 'secret.sealed',
     kind: 'unavailable',
-    title: 'The stored secret cannot be read with the key of this gateway',
+    title: 'The stored secret cannot be read with the SVC_SECRET_KEY of this gateway',
   },
   /** A plugin's store is named, and no plugin that runs contributes it. */
   storeMissing: {

@@ -44,7 +44,7 @@ export const HubConfig = Type.Object({
     secret: true,
     unset: 'they are stored as they are',
     description:
-      'Key that encrypts the private keys which the hub keeps in its database; the same on every replica',
+      'Key that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
   }),
   public_url: field.url({
     protocols: ['https', 'http'],

@@ -23,7 +23,7 @@ export const RuntimeConfig = Type.Object({
     secret: true,
     unset: 'they are stored as they are',
     description:
-      'Key that encrypts the secrets which the runtime keeps in the database (those of webhooks); the same on every replica',
+      'Key that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
   }),
   webhook_backoff: field.list({
     env: 'SVC_WEBHOOK_BACKOFF',

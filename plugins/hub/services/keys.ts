@@ -18,7 +18,7 @@ export interface SigningKey {
 /** The keys of the hub, and of this deployment as a node. They are made at the first use, and stored. */
 export interface Keys {
   /** The published keys, the one in use first. */
-  published(): Promise<readonly (SigningKey & { readonly retiresAt: Date | null })[]>;
+  published(): Promise<readonly (Omit<SigningKey, 'key'> & { readonly retiresAt: Date | null })[]>;
   /** The key to sign with: the one that a subscriber knows, for as long as it is published, else the one in use. */
   current(knownId?: string): Promise<SigningKey>;
   /** This deployment's key as a node; it is not rotated, since the key is the node's identity. */
@@ -81,7 +81,9 @@ export function createKeys(parts: {
   }
 
   return {
-    published: async () => (await live('hub')).map((row) => ({ ...open(row), retiresAt: row.retiresAt })),
+    // Private keys stay sealed: where SVC_SECRET_KEY is another one, a rotation puts a key in use that it opens.
+    published: async () =>
+      (await live('hub')).map(({ id, publicKey, retiresAt }) => ({ id, publicKey, retiresAt })),
     async current(knownId) {
       const rows = await live('hub');
       return open(rows.find(({ id }) => id === knownId) ?? rows[0]!);

@@ -278,3 +278,24 @@ eachGatewayDatabase(
     for (const { got } of [before, after]) t.true(await isSigned(hub, got[0]!));
   },
 );
+
+eachGatewayDatabase(
+  test,
+  'a hub whose secret key was lost publishes its keys, and goes on with one that a rotation makes',
+  async (t, fresh) => {
+    const before = await startHub(t, { ...fresh.environment, SVC_SECRET_KEY: 'a'.repeat(32) });
+    const published = async (hub: typeof before) => (await send(hub, 'GET', '/api/v1/keys')).body.keys;
+    const [lost] = await published(before);
+    await before.stop();
+    const hub = await startHub(t, { ...fresh.environment, SVC_SECRET_KEY: 'b'.repeat(32) });
+    t.deepEqual(await published(hub), [lost]);
+    const wanted = { callback_url: 'http://127.0.0.1:4011', events: BOTH };
+    const refused = await keyed(hub, 'POST', SUBSCRIPTIONS, wanted);
+    t.like(refused, { status: 503, body: { code: 'secret.sealed' } });
+    t.regex(refused.body.detail, /SVC_SECRET_KEY/);
+    const rotated = await send(hub, 'POST', '/api/v1/keys/rotate', { authorization: `Bearer ${hub.token}` });
+    t.is(rotated.status, 201, JSON.stringify(rotated.body));
+    const made = await keyed(hub, 'POST', SUBSCRIPTIONS, wanted);
+    t.is(made.body.signing_key_id, rotated.body.keys[0].key_id);
+  },
+);

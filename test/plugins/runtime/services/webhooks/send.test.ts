@@ -62,7 +62,7 @@ test('what the receiver or its secret is the reason of is a failed attempt, what
   const { send } = sender(200, createSeal('another key of thirty-two letters'));
   t.like(await send(), {
     statusCode: null,
-    error: 'The stored secret cannot be read with the key of this gateway',
+    error: 'The stored secret cannot be read with the SVC_SECRET_KEY of this gateway',
   });
   for (const error of [
     EgressErrors.denied('no'),
