@@ -388,6 +388,9 @@ test('what goes wrong is an error, or an event of it', async (t) => {
   const additional_messages = [{ role: 'user', content: 'Ada', content_type: 'text' }];
   const refused = await post('chat', { workflow_id: draft.body.id, additional_messages });
   t.is(refused.status, 409);
+  const parameters = { text: 'x'.repeat(600_000) };
+  const tooLarge = await post('chat', { workflow_id: 'decide', additional_messages, parameters });
+  t.is(tooLarge.status, 413);
   t.is((await gateway.request('/api/v2/conversations')).body.total, 0);
   const bad = await post('stream_resume', { workflow_id: 'decide', event_id: 'x', resume_data: 'y' });
   t.is(bad.status, 400);

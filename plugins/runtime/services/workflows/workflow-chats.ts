@@ -1,6 +1,6 @@
-import type { Clock, Database, Ids } from 'agent-gateway';
+import { type Clock, type Database, GatewayError, type Ids } from 'agent-gateway';
 import type { ChatCall, ChatMessage } from '../../../agent-engine/contract.ts';
-import type { JsonObject, RunPlace } from '../../../workflow/contract.ts';
+import { type JsonObject, type RunPlace, WorkflowErrors } from '../../../workflow/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import type { ChatMessageRecord } from '../v3-chat/chat-messages.ts';
 import { NO_USAGE, seconds, toChatMessage } from '../v3-chat/chat-record.ts';
@@ -23,7 +23,7 @@ export interface WorkflowChatRequest {
 /** The dependencies of `createWorkflowChats`. */
 interface WorkflowChatParts {
   readonly runs: WorkflowRuns;
-  readonly conversations: Pick<Conversations, 'get' | 'create'>;
+  readonly conversations: Pick<Conversations, 'get' | 'create' | 'remove'>;
   readonly said: Pick<ConversationMessages, 'inspect' | 'say'>;
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
@@ -44,6 +44,7 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const { principal, isAdmin } = call;
       const { workflowId, messages, text, parameters } = request;
       const entities = database.forTenant(principal.tenantId);
+      const reader = { ...principal, isAdmin };
       // First: what cannot run, or may not be said, leaves no conversation behind.
       await said.inspect(messages);
       const version = await runs.resolve(caller, workflowId);
@@ -51,9 +52,14 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const { id: conversationId } =
         request.conversationId === undefined
           ? await conversations.create(entities, principal, { botId })
-          : await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
+          : await conversations.get(entities, reader, request.conversationId);
       const input = { ...parameters, USER_INPUT: text, CONVERSATION_ID: conversationId };
-      const place = await runs.start(caller, version, input);
+      const place = await runs.start(caller, version, input).catch(async (error: unknown) => {
+        // Nothing was stored; after other errors the run may be there, and name the conversation.
+        if (request.conversationId === undefined && isTooLarge(error))
+          await conversations.remove(entities, reader, conversationId);
+        throw error;
+      });
       const chat = {
         ...{ id: place.runId, conversation_id: conversationId, bot_id: botId },
         created_at: seconds(clock.now()),
@@ -91,6 +97,10 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       return { place: place as RunPlace, version, conversationId, follow };
     },
   };
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === WorkflowErrors.contextTooLarge.definition.code;
 }
 
 function endOf({ event, data }: WorkflowStreamEvent, now: number) {
