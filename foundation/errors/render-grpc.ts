@@ -7,11 +7,11 @@ import { errorHeaders, fieldPath } from './render.ts';
 export interface GrpcErrorStatus {
   /** gRPC status code. */
   readonly code: number;
-  /** The sentence for the caller, at most 1024 characters. It names every bad field. */
+  /** The sentence for the caller, at most 1024 characters, and 2 KiB percent-encoded. It names the bad fields as far as they fit. */
   readonly details: string;
   /** Trailers with text: `svc-error-code`, `retry-after` and what else an HTTP answer would carry. */
   readonly trailers: Readonly<Record<string, string>>;
-  /** The bad fields of the request, for `google.rpc.BadRequest`; at most 32. */
+  /** The bad fields of the request, for `google.rpc.BadRequest`: at most 32, and 2 KiB. */
   readonly violations: readonly FieldViolation[];
 }
 
@@ -22,9 +22,14 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** Clients take 8 KiB of trailers by default, in which everything must fit, percent-encoded or as base64. */
+/**
+ * Clients take 8 KiB of trailers by default, and turn an error with more into one that says nothing of it. The sentence is in there twice,
+ * percent-encoded and, with the bad fields, as base64.
+ */
 const MAX_DETAILS = 1024;
+const MAX_ENCODED = 2048;
 const MAX_VIOLATIONS = 32;
+const MAX_VIOLATION_BYTES = 2048;
 const MAX_FIELD = 64;
 const MAX_DESCRIPTION = 96;
 const MAX_HEADER = 256;
@@ -39,10 +44,18 @@ export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
   if (trailers['x-should-retry'] === 'false') trailers['grpc-retry-pushback-ms'] = '-1';
   return {
     code: GRPC_CODES[grpcStatusOf(error)],
-    details: clean(sentence(error.detail, reported, errors.length), MAX_DETAILS),
+    details: encodable(clean(sentence(error.detail, reported, errors.length), MAX_DETAILS)),
     trailers,
-    violations: reported.map(violationOf),
+    violations: violationsOf(reported),
   };
+}
+
+function violationsOf(errors: readonly FieldError[]): readonly FieldViolation[] {
+  let room = MAX_VIOLATION_BYTES;
+  return errors.map(violationOf).filter(({ field, description }) => {
+    room -= Buffer.byteLength(field + description);
+    return room >= 0;
+  });
 }
 
 function violationOf(error: FieldError): FieldViolation {
@@ -60,6 +73,19 @@ function sentence(detail: string, errors: readonly FieldError[], count: number):
 function clean(text: string, most: number): string {
   const safe = redactText(text);
   return (safe.length > most ? `${safe.slice(0, most - 1)}…` : safe).toWellFormed();
+}
+
+/** Cut to what may be sent of it: a character has up to nine bytes when it is percent-encoded. */
+function encodable(text: string): string {
+  if (encodeURI(text).length <= MAX_ENCODED) return text;
+  let room = MAX_ENCODED - encodeURI('…').length;
+  let end = 0;
+  for (const character of text) {
+    room -= encodeURI(character).length;
+    if (room < 0) break;
+    end += character.length;
+  }
+  return `${text.slice(0, end)}…`;
 }
 
 /** Metadata takes visible ASCII and blanks alone. */
