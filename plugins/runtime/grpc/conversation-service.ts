@@ -28,7 +28,7 @@ const ChatRequest = Type.Object({
   ),
 });
 
-const MetaData = Type.Record(Type.String({ maxLength: 128 }), Type.Unknown(), { maxProperties: 64 });
+const MetaData = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
 
 const read = { access: access.open(['read']), effect: 'read' } as const;
 

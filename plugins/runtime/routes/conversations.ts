@@ -22,7 +22,7 @@ const MAX_PAGE = 500;
 const MAX_MESSAGES = 1_000;
 
 const Title = Type.String({ maxLength: 500, examples: ['Sums'] });
-const MetaData = Type.Record(Type.String({ maxLength: 128 }), Type.Unknown(), {
+const MetaData = Type.Record(Type.String(), Type.Unknown(), {
   maxProperties: 64,
   description: 'Whatever the client wants to keep with it; 64 members, 65,536 bytes at most as JSON',
   examples: [{ topic: 'sums' }],
