@@ -1,23 +1,37 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
  * Replaces a file so that every reader sees the old or the new content, also after a power failure: writes a neighbour,
  * flushes it, renames it over `target` and flushes the folder. `target` must not be a symbolic link. Rejects with the
- * system's error and leaves the old file when anything fails.
+ * system's error and leaves the old file when anything fails; with `isNew` also where there is a file (EEXIST), even one that another process has just made.
  */
-export async function writeAtomically(target: string, content: string, mode: number): Promise<void> {
+export async function writeAtomically(
+  target: string,
+  content: string,
+  mode: number,
+  isNew = false,
+): Promise<void> {
   const temporary = temporaryName(target);
   try {
     await writeFlushed(temporary, content, mode);
-    await rename(temporary, target);
-  } catch (error) {
+    await (isNew ? moveToNew(temporary, target) : rename(temporary, target));
+  } finally {
     await unlink(temporary).catch(ignoreMissing);
-    throw error;
   }
   await flushFolder(path.dirname(target));
+}
+
+/** A link, unlike a rename, replaces nothing. File systems without links have nothing that is as good. */
+async function moveToNew(temporary: string, target: string): Promise<void> {
+  try {
+    await link(temporary, target);
+  } catch (error) {
+    if (!isSystemError(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error;
+    await rename(temporary, target);
+  }
 }
 
 /** A name next to `target` that no other writer uses. */

@@ -1,6 +1,7 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { flushFolder, isSystemError, writeAtomically } from '../base/durable-file.ts';
+import type { GatewayError } from '../base/gateway-error.ts';
 import { WRITABLE_FILE } from './folder-scan.ts';
 import { ResourceErrors } from './resources.ts';
 
@@ -26,22 +27,31 @@ export async function hasFile(target: string): Promise<boolean> {
   throw ResourceErrors.notWritable(`${path.basename(target)} is a link or a folder.`);
 }
 
-/** Writes the file as a whole; makes the folder where there is none. */
-export async function putFile(target: string, text: string): Promise<void> {
+/** Writes the file as a whole; makes the folder where there is none. @throws ResourceErrors.exists for a new one that another process has made meanwhile. */
+export async function putFile(target: string, text: string, isNew: boolean): Promise<void> {
   try {
     await mkdir(path.dirname(target), { recursive: true });
-    await writeAtomically(target, text, FILE_MODE);
+    await writeAtomically(target, text, FILE_MODE, isNew);
   } catch (error) {
+    if (isNew && isSystemError(error, 'EEXIST')) throw fileExists(target);
     throw notWritable(target, error);
   }
 }
 
-/** Deletes the file. */
+/** The error of a new file whose name is taken. */
+export function fileExists(target: string): GatewayError {
+  return ResourceErrors.exists(`There is a file ${path.basename(target)} already.`);
+}
+
+/** Deletes the file. @throws ResourceErrors.notFound where there is none. */
 export async function deleteFile(target: string): Promise<void> {
   try {
     await unlink(target);
     await flushFolder(path.dirname(target));
   } catch (error) {
+    if (isSystemError(error, 'ENOENT')) {
+      throw ResourceErrors.notFound(`There is no file ${path.basename(target)}.`);
+    }
     throw notWritable(target, error);
   }
 }

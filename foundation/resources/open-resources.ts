@@ -6,7 +6,7 @@ import type { WatchFolder } from '../base/follow.ts';
 import { Mutex } from '../base/semaphore.ts';
 import type { Logger } from '../observability/logger.ts';
 import { parseSourceFile } from './document.ts';
-import { deleteFile, hasFile, putFile, writablePath } from './folder-writer.ts';
+import { deleteFile, fileExists, hasFile, putFile, writablePath } from './folder-writer.ts';
 import { createFollowedFolder } from './followed-folder.ts';
 import { KIND_NAME, resourceId } from './header.ts';
 import type { Kind, ResourceView } from './kind.ts';
@@ -220,7 +220,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
       return inTurn(async () => {
         const target = writablePath(folder, file);
         await look();
-        if ((await hasFile(target)) && isNew) throw ResourceErrors.exists(`There is a file ${file} already.`);
+        if ((await hasFile(target)) && isNew) throw fileExists(target);
         const { valid, errors } = validate(yaml);
         if (!valid)
           throw ResourceErrors.invalid(undefined, { errors: errors.map((error) => ({ ...error })) });
@@ -228,7 +228,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
         const staged = await live.stage(followed.files.with(file, yaml), live.kinds, true);
         try {
           refuseFailing(staged, file);
-          await putFile(target, yaml);
+          await putFile(target, yaml, isNew);
         } catch (failure) {
           live.discard(staged);
           throw failure;
@@ -243,7 +243,8 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     remove(file: string): Promise<void> {
       return inTurn(async () => {
         const target = writablePath(folder, file);
-        if (!(await hasFile(target))) throw ResourceErrors.notFound(`There is no file ${file}.`);
+        // Links are not followed.
+        await hasFile(target);
         await deleteFile(target);
         await look();
       });

@@ -4,8 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import { GatewayError } from '../../../foundation/base/gateway-error.ts';
 import { liveTexts, openFolder, publishKinds, thing, thingKind } from './things.ts';
 
-async function started(t: ExecutionContext<unknown>) {
-  const opened = await openFolder(t);
+async function started(t: ExecutionContext<unknown>, options: Parameters<typeof openFolder>[1] = {}) {
+  const opened = await openFolder(t, options);
   const log = { built: [] as string[], disposed: [] as string[] };
   const [things] = await publishKinds(opened, thingKind(log));
   return { ...opened, ...log, things: things! };
@@ -88,6 +88,26 @@ test('a taken name is a conflict, of the file and of the resource', async (t) =>
     message: 'The Thing a is declared in m.yaml already.',
   });
   t.like(await failure(resources.remove('nobody.yaml')), { code: 'resource.not-found' });
+});
+
+test('of several processes over one folder one makes a file, and one deletes it', async (t) => {
+  const one = await started(t);
+  const other = await started(t, { folder: one.folder });
+  const both = [one.resources, other.resources];
+  for (let turn = 0; turn < 5; turn += 1) {
+    const file = `n${turn}.yaml`;
+    const made = await Promise.allSettled(
+      both.map((resources, n) =>
+        resources.write(file, thing(`n${turn}`, { text: `of ${n}` }), { isNew: true }),
+      ),
+    );
+    const winner = made.findIndex(({ status }) => status === 'fulfilled');
+    t.like(made[1 - winner], { status: 'rejected', reason: { code: 'resource.exists' } });
+    t.is(await readFile(path.join(one.folder, file), 'utf8'), thing(`n${turn}`, { text: `of ${winner}` }));
+    const gone = await Promise.allSettled(both.map((resources) => resources.remove(file)));
+    const reasons = gone.map((result) => (result.status === 'rejected' ? result.reason.code : 'removed'));
+    t.deepEqual(reasons.toSorted(), ['removed', 'resource.not-found']);
+  }
 });
 
 test('nothing outside of the folder is written, deleted, or reached through a link', async (t) => {
