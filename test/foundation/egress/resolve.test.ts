@@ -46,7 +46,7 @@ test('DNS servers are read anew after those that are known did not answer', asyn
     },
     resolve6: async () => [],
   }));
-  const resolve = createResolve(() => resolvers.shift() as Partial<Resolver> as Resolver);
+  const resolve = createResolve(() => resolvers.shift() as unknown as Resolver);
   await t.throwsAsync(resolve('nowhere.example', 'dns'), { message: 'none' });
   await t.throwsAsync(resolve('a.example', 'dns'), { message: 'away' });
   t.deepEqual(await resolve('a.example', 'dns'), ['8.8.8.8']);

@@ -3,7 +3,18 @@ import type { IncomingMessage } from 'node:http';
 import test from 'ava';
 import { manualClock } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
-import { envelope, gene, genesAt, keyed, listen, makeNode, register, send, signed, startHub } from './hub-kit.ts';
+import {
+  envelope,
+  gene,
+  genesAt,
+  keyed,
+  listen,
+  makeNode,
+  register,
+  send,
+  signed,
+  startHub,
+} from './hub-kit.ts';
 
 const SEARCH = '/api/v1/federation/genes';
 const json = { 'content-type': 'application/json' };
