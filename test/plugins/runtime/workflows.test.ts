@@ -12,7 +12,7 @@ import test, { type ExecutionContext } from 'ava';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import type { TestGatewayOptions } from '../../../testing/start-test-gateway.ts';
 import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
-import { failure, type ProviderScript, stream } from '../../support/fake-provider.ts';
+import { failure, type ProviderScript, silence, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { all, clientOf, startCoze, startProvider } from './coze-kit.ts';
 import { eventsOf } from './runtime-gateway.ts';
@@ -236,6 +236,23 @@ test('a stream that is read again after its last event ends where the run waits 
   const [id] = idsOf(paused.body);
   const repeated = await again('greet', paused.headers.get('x-svc-execute-id')!, id!);
   t.deepEqual(eventsOf(repeated.body), eventsOf(paused.body));
+});
+
+test('a stream whose run goes on without the workflow plugin ends with an error', async (t) => {
+  const { post, gateway, provider } = await start(t, [silence(), silence()]);
+  const additional_messages = [{ role: 'user', content: 'Ada', content_type: 'text' }];
+  const streams = [
+    post('stream_run', { workflow_id: 'greet' }),
+    post('chat', { workflow_id: 'greet', additional_messages }),
+  ];
+  await until(() => provider.requests.length === 2);
+  await gateway.request('/admin/v1/plugins/workflow/disable', { method: 'POST' });
+  for (const { body } of await Promise.all(streams)) {
+    const [error, ...rest] = eventsOf(body).filter(({ event }) => !/\.(?:created|in_progress)$/.test(event));
+    t.is(error?.event, 'error');
+    t.regex(JSON.stringify(error?.data), /goes on: stream it again/);
+    t.deepEqual(rest, [{ event: '', data: '[DONE]' }]);
+  }
 });
 
 test('no two events of a stream have the same id', async (t) => {

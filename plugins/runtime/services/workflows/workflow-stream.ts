@@ -1,4 +1,4 @@
-import { cozeCode } from 'agent-gateway';
+import { cozeCode, KernelErrors } from 'agent-gateway';
 import type { JsonObject, RunPlace, RunRecord, WorkflowEngine } from '../../../workflow/contract.ts';
 
 /** The only kind of interrupt, a human task that a person has to complete: the SDK's number of a question. */
@@ -21,7 +21,7 @@ export const eventIdOf = (runId: string, stepRunId: string) => `${runId}/${stepR
 
 /**
  * The stream of a run, made of its stored events: a message for each finished node, an interrupt for each task that waits, and the end. Ends when the run has ended, is
- * paused, or waits only for people.
+ * paused, or waits only for people. Throws `gateway.draining` when the engine stops before that, and `workflow.run-not-found` when the run is deleted.
  *
  * @param after only events after this `seq`
  */
@@ -58,11 +58,11 @@ export async function* workflowEvents(
         const result = endSeq === undefined ? null : await engine.result(place);
         if (endSeq !== undefined && result !== null) yield { ...message(endSeq, END_TITLE, result), result };
         yield { seq, event: 'Done', data: {} };
-        break;
+        return;
       }
       case 'run.cancelled':
         yield failed(seq, 'The run was cancelled');
-        break;
+        return;
     }
     const resting = await restingAt(engine, place, seq);
     if (resting?.status === 'paused') {
@@ -71,6 +71,11 @@ export async function* workflowEvents(
     }
     if (resting !== undefined) return;
   }
+  if (signal.aborted) return;
+  const { status } = await engine.get(place);
+  // A client that has read all of a run gets nothing more. Of one that goes on, an end in order would say that it waits.
+  if (status !== 'completed' && status !== 'cancelled')
+    throw KernelErrors.draining(`The gateway stops, and the run ${place.runId} goes on: stream it again.`);
 }
 
 /** Why a run is paused. */
