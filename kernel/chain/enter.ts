@@ -58,12 +58,12 @@ function matchOf(request: IncomingMessage, path: string, table: RouteTable, hasS
   const refusal = refusalOf(request);
   if (refusal !== undefined) return { kind: 'refused', error: refusal };
   const match = table.find(request.method ?? 'GET', path);
-  if (match.kind !== 'nothing' || (hasStarted && isDecodable(path))) return match;
+  if (match.kind !== 'nothing') return match;
+  const detail = 'The path holds a % that does not begin an escaped character of UTF-8';
+  if (!isDecodable(path)) return { kind: 'refused', error: KernelErrors.invalidRequest(detail) };
   // Not when it is answered: the route may have come by then, and clients do not ask again after a 404.
   const soon = { headers: { 'retry-after': '1' } };
-  if (!hasStarted) return { kind: 'refused', error: KernelErrors.starting(undefined, soon) };
-  const detail = 'The path holds a % that does not begin an escaped character of UTF-8';
-  return { kind: 'refused', error: KernelErrors.invalidRequest(detail) };
+  return hasStarted ? match : { kind: 'refused', error: KernelErrors.starting(undefined, soon) };
 }
 
 function isDecodable(path: string): boolean {

@@ -31,6 +31,8 @@ test('until the plugins are there, a path that nobody has is 503 with Retry-Afte
   t.is(early.status, 503);
   t.is(early.body.code, 'gateway.starting');
   t.is(early.headers.get('retry-after'), '1');
+  // No route will ever have this path.
+  t.is((await ask('/%zz'))!.status, 400);
   open();
   await using gateway = await starting;
   t.is((await gateway.request('/here')).status, 200);
