@@ -85,7 +85,10 @@ export function pluginRoutes(
           if (failure instanceof GatewayFileError)
             throw PluginErrors.fileInvalid(failure.message, { cause: failure.cause });
           if (!(failure instanceof PluginChangeError)) throw failure;
-          throw PluginErrors.changeFailed(failure.message, { cause: failure.cause });
+          // As the plugin's report says it: with the file and line of its code, and without credentials.
+          const { plugin, cause, message } = failure;
+          const told = host.slots.find(plugin)?.lastError?.message ?? message;
+          throw PluginErrors.changeFailed(new PluginChangeError(plugin, told).message, { cause });
         }
         return report(params.name);
       },

@@ -90,6 +90,18 @@ test('reload by request imports the whole module graph anew', async (t) => {
   t.regex((await gateway.request('/metrics')).body, /svc_plugin_code_generations 2/);
 });
 
+test('a reload by request that fails says where in the code, and shows no credential', async (t) => {
+  const folder = await pluginFolder(t);
+  await folder.drop('hello', greeting('hello', 'one'));
+  await using gateway = await startTestGateway({ plugins: [], pluginFolders: [folder.path] });
+  const file = path.join(folder.path, 'hello', 'services', 'word.ts');
+  await writeFile(file, `\nthrow new Error('no; password=hunter2secret');\nexport const word = 'two';`);
+  const { status, body } = await gateway.request('/admin/v1/plugins/hello/reload', { method: 'POST' });
+  t.is(status, 409);
+  t.is(body.detail, 'hello: no; password=[REDACTED] (services/word.ts:2)');
+  t.is((await gateway.request('/hello')).body.word, 'one');
+});
+
 test('a plugin that was edited while it was disabled runs its new code when it is enabled', async (t) => {
   const folder = await pluginFolder(t);
   await folder.drop('hello', greeting('hello', 'one'));
