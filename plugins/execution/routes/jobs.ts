@@ -78,14 +78,15 @@ export function jobRoutes(jobs: Jobs): readonly Route[] {
       method: 'GET',
       path: `${PATH}/{job_id}/stream`,
       summary: 'Follow the events of a job, from the first on or after `Last-Event-ID`',
-      description: 'The job goes on without its readers.',
+      description:
+        'The job goes on without its readers. 204 where all events were read: browsers ask again until then.',
       countsAsStream: () => true,
-      schema: { params: JobParams, headers: StreamHeaders, stream: JobStream },
+      schema: { params: JobParams, headers: StreamHeaders, responses: { 204: null }, stream: JobStream },
       handle: async ({ headers, params, tenant }) => {
         const place = { tenantId: tenant.id, runId: params.job_id };
         const after = Number(headers['last-event-id'] ?? 0);
         // A job that is not there is 404 before a stream begins.
-        await jobs.requireJob(place);
+        if (await jobs.isRead(place, after)) return reply.empty();
         return reply.sse(async (stream) => {
           for await (const event of jobs.follow({ ...place, after, signal: stream.signal })) {
             await stream.send({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });

@@ -79,6 +79,25 @@ export function createJobs({
     return { ...job!, variables: run.variables, output, steps: steps.map(jobStep) };
   }
 
+  /** All events after a number, future ones included. Ends after the last one, and when `signal` aborts. */
+  async function* follow(
+    place: RunPlace & { readonly after: number; readonly signal: AbortSignal },
+  ): AsyncIterable<JobEvent> {
+    const { tenantId, runId, after, signal } = place;
+    const engine = await open();
+    const eventsOf = createJobEvents(runId);
+    // From the run's first event on, since the events of the job are numbered by counting them.
+    for await (const event of engine.follow({ tenantId, runId, after: 0, signal })) {
+      for (const job of eventsOf(event)) {
+        if (job.seq <= after) continue;
+        if (job.type !== 'job.completed') yield job;
+        else yield { ...job, data: { output: await engine.result({ tenantId, runId }) } };
+      }
+      // A failure ends a job before its run ends.
+      if (event.type === 'run.paused') return;
+    }
+  }
+
   /** The waiting step that a resumption refers to. */
   function waitingStep(steps: readonly StepRecord[], nodeId: string | undefined): StepRecord {
     const waiting = steps.filter(({ status }) => status === 'waiting');
@@ -160,28 +179,14 @@ export function createJobs({
       return get(place);
     },
 
-    /** Throws `job.not-found`. */
-    async requireJob(place: RunPlace): Promise<void> {
-      await (await open()).events({ ...place, limit: 0 }).catch(translate);
-    },
+    follow,
 
-    /** All events after a number, future ones included. Ends after the last one, and when `signal` aborts. */
-    async *follow(
-      place: RunPlace & { readonly after: number; readonly signal: AbortSignal },
-    ): AsyncIterable<JobEvent> {
-      const { tenantId, runId, after, signal } = place;
-      const engine = await open();
-      const eventsOf = createJobEvents(runId);
-      // From the run's first event on, since the events of the job are numbered by counting them.
-      for await (const event of engine.follow({ tenantId, runId, after: 0, signal })) {
-        for (const job of eventsOf(event)) {
-          if (job.seq <= after) continue;
-          if (job.type !== 'job.completed') yield job;
-          else yield { ...job, data: { output: await engine.result({ tenantId, runId }) } };
-        }
-        // A failure ends a job before its run ends.
-        if (event.type === 'run.paused') return;
-      }
+    /** Whether a job has ended and has no event after a number. Throws `job.not-found`. */
+    async isRead(place: RunPlace, after: number): Promise<boolean> {
+      const { status } = await (await open()).get(place).catch(translate);
+      if (after === 0 || (status !== 'completed' && status !== 'cancelled')) return false;
+      for await (const _ of follow({ ...place, after, signal: new AbortController().signal })) return false;
+      return true;
     },
   };
 }

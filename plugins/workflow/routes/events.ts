@@ -1,5 +1,6 @@
 import { access, type Route, reply, route, Type } from 'agent-gateway';
 import type { WorkflowEngine } from '../contract/engine.ts';
+import { isTerminal } from '../services/views/records.ts';
 import { RunEventSchema, RunParams } from './run-schemas.ts';
 
 const MAX_PAGE = 500;
@@ -15,23 +16,26 @@ export function eventRoutes(engine: WorkflowEngine): readonly Route[] {
       summary: 'Read the events of a run, oldest first, or follow them',
       description:
         'With `Accept: text/event-stream` the answer is a stream of all events after `Last-Event-ID` (or `after`), those to come too: ' +
-        '`id` is the `seq`, `event` the type, `data` the event. It closes after `run.completed` or `run.cancelled`.',
+        '`id` is the `seq`, `event` the type, `data` the event. It closes after `run.completed` or `run.cancelled`. 204 where that was read: browsers ask again until then.',
       countsAsStream: ({ headers }) => wantsStream(headers),
       schema: {
         params: RunParams,
         query: EventQuery,
         headers: EventHeaders,
-        responses: { 200: EventList },
+        responses: { 200: EventList, 204: null },
         stream: EventStream,
       },
       handle: async ({ headers, params, query, tenant }) => {
         const place = { tenantId: tenant.id, runId: params.id };
         const after = lastSeen(headers, query);
         const isStream = wantsStream(headers);
-        const limit = isStream ? 0 : Math.min(query.limit, MAX_PAGE);
+        if (!isStream) {
+          const limit = Math.min(query.limit, MAX_PAGE);
+          return { ...(await engine.events({ ...place, after, limit })), limit };
+        }
         // A run that is not there is 404 before a stream begins.
-        const page = await engine.events({ ...place, after, limit });
-        if (!isStream) return { ...page, limit };
+        const [seen] = (await engine.events({ ...place, after: Math.max(after - 1, 0), limit: 1 })).events;
+        if (seen?.seq === after && isTerminal(seen)) return reply.empty();
         return reply.sse(async (stream) => {
           for await (const event of engine.follow({ ...place, after, signal: stream.signal })) {
             await stream.send({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });

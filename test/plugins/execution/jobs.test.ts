@@ -195,6 +195,16 @@ test('a stream brings what happens as it happens, and a ping is no event of it',
   await stream.ended;
   t.is(stream.events.at(-1)!.event, 'job.completed');
   t.true(numbered(stream.events));
+  // A browser opens a stream that has ended again and again, until it gets 204.
+  const last = stream.events.at(-1)!.id!;
+  for (const [seen, status] of [
+    [last, 204],
+    [String(Number(last) - 1), 200],
+  ] as const) {
+    const again = await openStream(`${url}/jobs/${id}/stream`, token, { 'last-event-id': seen });
+    await again.ended;
+    t.is(again.status, status);
+  }
   const bad = await openStream(`${url}/jobs/${id}/stream`, token, { 'last-event-id': 'x' });
   t.is(bad.status, 400);
   bad.close();

@@ -36,7 +36,7 @@ export async function openStream(
   });
   const read = async () => {
     const decoder = new TextDecoder();
-    for await (const chunk of response.body!) parser.feed(decoder.decode(chunk, { stream: true }));
+    for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk, { stream: true }));
   };
   const ended = read().catch((error) => {
     if (!abort.signal.aborted) throw error;
