@@ -13,6 +13,8 @@ export interface RetainedRecords {
   readonly summary: string;
   /** Milliseconds for which they are kept where neither the operator nor the tenant has decided. Never for what users wrote: absent, they are kept for good. */
   readonly keptFor?: number;
+  /** Whether each process has records of its own, in memory or in a file, which no other process can delete; default: they are in the gateway's database. */
+  readonly ofProcess?: boolean;
   /** How many there are, by tenant; tenants without any may be missing. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** How many a tenant has; with `before` those that are older. */

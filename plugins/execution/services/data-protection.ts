@@ -134,8 +134,8 @@ async function eraseIn(
 }
 
 /** Jobs that have ended, as records that retention deletes when they are old. */
-export function retainedJobs({ prepared, keptFor }: JobStorage): RetainedRecords {
-  const kind = { ...RETAINED, ...(keptFor !== undefined && { keptFor }) };
+export function retainedJobs({ prepared, isGateways, keptFor }: JobStorage): RetainedRecords {
+  const kind = { ...RETAINED, ofProcess: !isGateways, ...(keptFor !== undefined && { keptFor }) };
   const records = () => prepared.opened?.archive.retained(kind);
   return {
     ...kind,

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import Type from 'typebox';
+import type { Clock } from '../../../foundation/base/clock.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import { JobGraphsPoint } from '../../../plugins/execution/contract.ts';
@@ -98,10 +99,11 @@ export interface JobsOptions {
   readonly fresh?: FreshDatabase;
   readonly env?: Readonly<Record<string, string>>;
   readonly plugins?: readonly Plugin[];
+  readonly clock?: Clock;
 }
 
 /** A gateway with the execution server and the graphs above; stopped when the test ends. */
-export async function startJobs(t: ExecutionContext, { env = {}, plugins = [] }: JobsOptions = {}) {
+export async function startJobs(t: ExecutionContext, { env = {}, plugins = [], clock }: JobsOptions = {}) {
   const acme = typesPlugin();
   const graphs = testPlugin('test', {
     setup(scope) {
@@ -109,6 +111,7 @@ export async function startJobs(t: ExecutionContext, { env = {}, plugins = [] }:
     },
   });
   const gateway = await startTestGateway({
+    ...(clock && { clock }),
     env: {
       ...{ OBJECT_STORE_URL: 'none', WORKFLOW_SWEEP_INTERVAL: '200ms', SVC_DRAIN_TIMEOUT: '1s' },
       ...env,

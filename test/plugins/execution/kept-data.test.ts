@@ -4,6 +4,7 @@ import test from 'ava';
 import type { PersonalData } from '../../../foundation/protection/personal-data.ts';
 import type { RetainedRecords } from '../../../foundation/protection/retained-records.ts';
 import { PersonalDataPoint, RetentionPoint } from '../../../kernel/api/points.ts';
+import { manualClock } from '../../../testing/index.ts';
 import { temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { FORMS, groundOf, startJobs } from './jobs-kit.ts';
@@ -109,6 +110,27 @@ test('replicas with jobs of their own erase them with one of them', async (t) =>
     .forTenant(tenantId)
     .transaction((inside) => data.erase(inside, { userId: 'ada', pseudonym: 'erased-x' }));
   await until(async () => (await listed(one)) === 1 && (await listed(two)) === 1, 20_000);
+});
+
+test('each replica deletes jobs of its own when they are old', async (t) => {
+  const ground = await groundOf(t, { family: 'postgres', file: false, env: {} });
+  if (ground === undefined) return;
+  const clock = manualClock(Date.now());
+  const env = { ...ground.env, SVC_RETENTION_INTERVAL: '1s' };
+  const replicas = [
+    await startJobs(t, { ...ground, env, clock }),
+    await startJobs(t, { ...ground, env, clock }),
+  ];
+  for (const { start, reaches } of replicas) await reaches(await start('test/empty'), 'completed');
+  const kinds = replicas.map((one) => contributed<RetainedRecords>(one, RetentionPoint));
+  const kept = () => Promise.all(kinds.map(async (kind) => [...(await kind.sizes()).values()]));
+  t.deepEqual(await kept(), [[1], [1]]);
+  // What one replica does for all would come to each of them in the end.
+  const { leases } = replicas[0]!.gateway.services;
+  await using _ = await leases.acquire('schedule:records.retention', { strict: true });
+  clock.advance(2 * 86_400_000);
+  await until(async () => (await kept()).flat().length === 0, 20_000);
+  t.pass();
 });
 
 test('nothing is left of a purged tenant in a database of jobs, also when it was purged while the plugin was away', async (t) => {

@@ -51,7 +51,8 @@ export function openRetention(scope: Scope<RecordsSettings>): Retention {
     }
   }
 
-  scope.every('retention', config.retention_interval, sweep, { replicas: 'one' });
+  scope.every('retention', config.retention_interval, (signal) => sweep(signal), { replicas: 'one' });
+  scope.every('retention-of-process', config.retention_interval, (signal) => sweep(signal, true));
   scope.every('retained-records', config.retention_interval, async () => {
     warnOfUnknown(kinds());
     await showSizes();

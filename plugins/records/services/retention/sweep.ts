@@ -29,9 +29,9 @@ export interface SweepParts {
 
 /**
  * Makes the sweep: it deletes the records whose time is over, and counts the existing ones, by kind and tenant. Only one replica may run it at a time; the next sweep does
- * what one leaves undone. After each batch it waits as long as the batch took, so that other work has at least half of the database's time.
+ * what one leaves undone. Records that each process has of its own are deleted by a sweep `ofProcess`, which every process runs. After each batch it waits as long as the batch took, so that other work has at least half of the database's time.
  */
-export function createSweep(parts: SweepParts): (signal: AbortSignal) => Promise<void> {
+export function createSweep(parts: SweepParts): (signal: AbortSignal, ofProcess?: boolean) => Promise<void> {
   const { database, tenants, audit, clock, log, kinds, deployment } = parts;
   /** When a kind is counted again, by `clock.monotonic`. */
   const countAgainAt = new Map<string, number>();
@@ -97,11 +97,11 @@ export function createSweep(parts: SweepParts): (signal: AbortSignal) => Promise
     }
   }
 
-  return async (signal) => {
+  return async (signal, ofProcess = false) => {
     for (const kind of kinds().values()) {
       try {
-        await applyRules(kind, signal);
-        await countAll(kind);
+        if (ofProcess === (kind.ofProcess ?? false)) await applyRules(kind, signal);
+        if (!ofProcess) await countAll(kind);
       } catch (err) {
         signal.throwIfAborted();
         log.error({ err, kind: kind.name }, 'records could not be swept; the next sweep goes on');
