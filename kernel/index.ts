@@ -25,6 +25,7 @@ export { withFirst } from '../foundation/base/first-item.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export type { Ids } from '../foundation/base/ids.ts';
+export { pointerPath, pointerSegment } from '../foundation/base/json-pointer.ts';
 export {
   compileSchema,
   type SchemaCheck,
@@ -50,10 +51,11 @@ export {
   Semaphore,
   type TurnOptions,
 } from '../foundation/base/semaphore.ts';
+export { isStorableText } from '../foundation/base/storable-text.ts';
 export { holdsText, SEARCHED_RECORDS, searchQuery } from '../foundation/base/text-search.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';
-export { AnyId, fromWire, Id, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';
+export { AnyId, fromWire, Id, listOf, nullable, Timestamp, toWire } from '../foundation/base/wire.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
 export { type Address, formatDuration, parseDuration } from '../foundation/config/units.ts';

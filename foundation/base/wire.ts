@@ -10,6 +10,11 @@ export const Id = Type.String({ format: 'uuid' });
 /** An id that is mostly one of the gateway's, and may be a client's own: of a session, a request, a user. */
 export const AnyId = Type.String({ examples: ['01a209b6-2688-7509-9c34-9e59379066ee'] });
 
+/** The same schema, which has one `type`, and `null` allowed too. Written as one list of types, so that validation messages name the bound that was broken. */
+export function nullable<S extends TSchema>(schema: S) {
+  return Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
+}
+
 /** A page of a list under its plural noun. */
 export function listOf<S extends TSchema>(plural: string, record: S) {
   return Type.Object({

@@ -1,14 +1,9 @@
-import { AnyId, Id, listOf, pageQuery, Timestamp, Type, withExample } from 'agent-gateway';
-import type { Static, TSchema } from 'typebox';
+import { AnyId, Id, listOf, nullable, pageQuery, Timestamp, Type, withExample } from 'agent-gateway';
 import type { JsonObject } from '../../workflow/contract.ts';
 import { JOB_STATUSES, type JobStatus } from '../services/job-records.ts';
 
 /** Any JSON object. */
 const Data = Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true }));
-
-function nullable<S extends TSchema>(schema: S) {
-  return Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
-}
 
 const Status = Type.Unsafe<JobStatus>(Type.String({ enum: [...JOB_STATUSES], examples: ['waiting'] }));
 const NodeId = Type.String({ examples: ['approve'] });

@@ -4,6 +4,7 @@ import {
   KernelErrors,
   listOf,
   type NewApiKey,
+  nullable,
   pageOf,
   pageQuery,
   type Route,
@@ -17,7 +18,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
-import { done, IdParams, MAX_PAGE, Name, nullable, refusing } from './common.ts';
+import { done, IdParams, MAX_PAGE, Name, refusing } from './common.ts';
 
 const Word = Type.String({ maxLength: 100 });
 

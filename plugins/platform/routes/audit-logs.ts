@@ -12,6 +12,7 @@ import {
   type Identity,
   KernelErrors,
   listOf,
+  nullable,
   type Page,
   pageOf,
   pageQuery,
@@ -25,7 +26,6 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { narrowedTo } from '../services/reach.ts';
-import { nullable } from './common.ts';
 
 const SearchText = Type.String({
   maxLength: 2100,

@@ -1,7 +1,6 @@
-import { Type } from 'agent-gateway';
+import { nullable, Type } from 'agent-gateway';
 import { CHAT_HEADERS, type ChatRequest } from '../../agent-engine/contract.ts';
 import type { AgentClientRequest } from '../services/chat/agent-chat.ts';
-import { nullable } from './common.ts';
 
 /*
  * OpenAI's chat completion request: https://platform.openai.com/docs/api-reference/chat/create

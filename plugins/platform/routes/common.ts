@@ -7,7 +7,6 @@ import {
   reply,
   Type,
 } from 'agent-gateway';
-import type { Static, TSchema } from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
 export const Name = Type.String({
@@ -21,11 +20,6 @@ export const Name = Type.String({
 
 /** The `{id}` of a path. A text that is not one of our ids is unknown, not malformed: 404. */
 export const IdParams = Type.Object({ id: AnyId });
-
-/** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
-export function nullable<S extends TSchema & { type: string }>(schema: S) {
-  return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
-}
 
 /** Records of a page at most. */
 export const MAX_PAGE = 500;

@@ -4,6 +4,7 @@ import {
   fromWire,
   Id,
   listOf,
+  nullable,
   pageOf,
   pageQuery,
   type Route,
@@ -14,7 +15,7 @@ import {
   toWire,
 } from 'agent-gateway';
 import type { Receipts } from '../../records/contract.ts';
-import { IdParams, MAX_PAGE, nullable } from './common.ts';
+import { IdParams, MAX_PAGE } from './common.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);
 const Exactly = Type.String({

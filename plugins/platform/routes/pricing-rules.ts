@@ -7,6 +7,7 @@ import {
   isOperator,
   KernelErrors,
   listOf,
+  nullable,
   pageOf,
   pageQuery,
   type Route,
@@ -18,7 +19,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
-import { MAX_PAGE, nullable, refusing, type UnreadBody } from './common.ts';
+import { MAX_PAGE, refusing, type UnreadBody } from './common.ts';
 
 /** Prices are stored with nine decimals; a smaller one would be stored as 0. */
 const SMALLEST = 1e-9;

@@ -4,6 +4,7 @@ import {
   Id,
   KernelErrors,
   listOf,
+  nullable,
   pageOf,
   pageQuery,
   type Route,
@@ -13,7 +14,7 @@ import {
 import type { Static } from 'typebox';
 import { FOREVER, parseKeep, type RetentionInForce } from '../../records/contract.ts';
 import type { RetentionAdministration } from '../services/retention-administration.ts';
-import { done, IdParams, nullable } from './common.ts';
+import { done, IdParams } from './common.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Tenants of a page at most: each has its records counted. */

@@ -3,6 +3,7 @@ import {
   fromWire,
   Id,
   listOf,
+  nullable,
   PLANS,
   pageOf,
   pageQuery,
@@ -19,7 +20,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
-import { IdParams, MAX_PAGE, Name, nullable } from './common.ts';
+import { IdParams, MAX_PAGE, Name } from './common.ts';
 
 /** Far above what one gateway can serve; the limit keeps the value inside the column's 32 bits. */
 const MAX_LIMIT = 1_000_000;

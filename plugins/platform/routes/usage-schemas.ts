@@ -1,4 +1,4 @@
-import { AnyId, Id, pageQuery, Timestamp, Type, toWire } from 'agent-gateway';
+import { AnyId, Id, nullable, pageQuery, Timestamp, Type, toWire } from 'agent-gateway';
 import {
   USAGE_SOURCE,
   type UsagePeriod,
@@ -8,7 +8,6 @@ import {
 } from '../../records/contract.ts';
 import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
 import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { nullable } from './common.ts';
 
 const { from, to } = AuditLogQuery.properties;
 const OutputTokens = Type.Integer({ examples: [128] });

@@ -5,6 +5,7 @@ import {
   Id,
   KernelErrors,
   listOf,
+  nullable,
   pageOf,
   type Route,
   route,
@@ -12,7 +13,7 @@ import {
 } from 'agent-gateway';
 import { isTenantAdmin, type UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
-import { MAX_PAGE, nullable } from './common.ts';
+import { MAX_PAGE } from './common.ts';
 import {
   AdminUsageQuery,
   AdminUsageReport,

@@ -18,6 +18,3 @@ export function partsOfPointer(pointer: string): { readonly id: string; readonly
   const [, id = '', rest = ''] = /^\/decisions\/([^/]*)(.*)$/s.exec(pointer) ?? [];
   return { id, rest };
 }
-
-/** The text that a segment of a pointer stands for (RFC 6901). Pure. */
-export const unescaped = (segment: string) => segment.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -4,12 +4,13 @@ import {
   Id,
   KernelErrors,
   listOf,
+  nullable,
   pageQuery,
   parseAuditTime,
   Timestamp,
   Type,
 } from 'agent-gateway';
-import type { Static, TSchema } from 'typebox';
+import type { Static } from 'typebox';
 import type { RunQuery } from '../contract/engine.ts';
 import { RUN_EVENT_TYPES, RUN_STATUSES } from '../contract/runs.ts';
 
@@ -24,11 +25,6 @@ const StepError = Type.Object({
   message: Type.String(),
   node: Type.Optional(Type.String()),
 });
-
-/** What may be absent: null then. */
-export function nullable<S extends TSchema & { type: string }>(schema: S) {
-  return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
-}
 
 /** A run on the wire (decisions 2.3). */
 export const RunSchema = Type.Object({

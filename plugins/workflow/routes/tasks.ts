@@ -3,6 +3,7 @@ import {
   access,
   hasAnyScope,
   Id,
+  nullable,
   pageOf,
   pageQuery,
   ROLES,
@@ -15,7 +16,7 @@ import {
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/refusals.ts';
-import { Data, nullable, StepSchema } from './run-schemas.ts';
+import { Data, StepSchema } from './run-schemas.ts';
 
 const MAX_PAGE = 500;
 const tag = 'workflow-tasks';

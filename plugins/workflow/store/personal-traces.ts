@@ -1,6 +1,6 @@
-import type { TenantEntityManager } from 'agent-gateway';
+import { isStorableText, type TenantEntityManager } from 'agent-gateway';
 import type { RunEventType } from '../contract/runs.ts';
-import { fromText, isSearchable, toText } from './rows.ts';
+import { fromText, toText } from './rows.ts';
 import type { DefinitionTables, WorkflowTables } from './tables.ts';
 
 /** Rows that are looked at together. */
@@ -34,7 +34,7 @@ export async function pseudonymize(
   userId: string,
   pseudonym: string,
 ): Promise<number> {
-  if (!isSearchable(userId)) return 0;
+  if (!isStorableText(userId)) return 0;
   const rename: Rename = (text) => renamed(text, userId, pseudonym);
   return (
     (await inAssignees(tables, entities, userId, pseudonym, rename)) +

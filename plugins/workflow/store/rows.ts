@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import type { PlainWhere, TenantEntityManager } from 'agent-gateway';
+import { isStorableText, type PlainWhere, type TenantEntityManager } from 'agent-gateway';
 
 /** Lengths of columns, in characters; the migrations say the same to the database. */
 export const LENGTHS = {
@@ -71,14 +71,6 @@ export function changedColumns<State extends object>(
   );
 }
 
-/**
- * True where a database can hold the text: then it can be compared with columns. PostgreSQL refuses a statement with U+0000 in it, and half of a
- * surrogate pair would become another character; nothing is stored under such an id.
- */
-export function isSearchable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed();
-}
-
 /** The first row that matches; none where the condition has a text that no database can hold. `fields`: what is read of it, default all. */
 export async function findRow<E extends object, Field extends keyof E & string = keyof E & string>(
   entities: TenantEntityManager,
@@ -86,7 +78,7 @@ export async function findRow<E extends object, Field extends keyof E & string =
   where: PlainWhere<NoInfer<E>>,
   fields?: readonly Field[],
 ): Promise<Pick<E, Field> | undefined> {
-  if (!Object.values(where).every((value) => typeof value !== 'string' || isSearchable(value)))
+  if (!Object.values(where).every((value) => typeof value !== 'string' || isStorableText(value)))
     return undefined;
   const [row] = await entities.rows(table, where, { limit: 1, ...(fields && { fields }) });
   return row;

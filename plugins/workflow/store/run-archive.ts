@@ -1,9 +1,9 @@
-import type { Database, TenantEntityManager } from 'agent-gateway';
+import { type Database, isStorableText, type TenantEntityManager } from 'agent-gateway';
 import { storedName } from '../../records/contract.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
-import { inPages, isSearchable } from './rows.ts';
+import { inPages } from './rows.ts';
 import { readRun } from './run-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
@@ -17,7 +17,9 @@ interface ArchiveScope {
 export function runsIn({ userId }: ArchiveScope) {
   if (userId === undefined) return [{}];
   const others = { userId: storedName(userId) };
-  return isSearchable(userId) ? [{ startedBy: userId }, { ...others, startedBy: { $ne: userId } }] : [others];
+  return isStorableText(userId)
+    ? [{ startedBy: userId }, { ...others, startedBy: { $ne: userId } }]
+    : [others];
 }
 
 /** Runs that are found, or deleted, at one time. */

@@ -1,10 +1,10 @@
-import type { Database, PlainWhere } from 'agent-gateway';
+import { type Database, isStorableText, type PlainWhere } from 'agent-gateway';
 import type { RunPlace, RunQuery } from '../contract/engine.ts';
 import type { RunStatus } from '../contract/runs.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState, StepState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
-import { findRow, isSearchable, toText } from './rows.ts';
+import { findRow, toText } from './rows.ts';
 import { type RunRow, runHead } from './run-rows.ts';
 import { findStart } from './run-writes.ts';
 import { stepState } from './step-rows.ts';
@@ -64,7 +64,7 @@ export function createRunQueries({
 
     /** When runs began, in milliseconds, by their ids; those that have not are missing. */
     async begun(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-      const known = runIds.filter(isSearchable);
+      const known = runIds.filter(isStorableText);
       if (known.length === 0) return new Map();
       const where = { id: { $in: known }, begunAt: { $ne: null } };
       const query = { limit: known.length, fields: ['id', 'begunAt'] } as const;
@@ -77,7 +77,7 @@ export function createRunQueries({
       tenantId: string,
       query: RunQuery,
     ): Promise<{ readonly runs: readonly RunHead[]; readonly total: number }> {
-      if (query.definitionId !== undefined && !isSearchable(query.definitionId))
+      if (query.definitionId !== undefined && !isStorableText(query.definitionId))
         return { runs: [], total: 0 };
       const entities = database.forTenant(tenantId);
       const { limit, offset } = query;
@@ -130,7 +130,7 @@ export function createRunQueries({
       readonly total: number;
     }> {
       const { tenantId, runId } = place;
-      if (!isSearchable(runId)) return { events: [], total: 0 };
+      if (!isStorableText(runId)) return { events: [], total: 0 };
       const where = { runId, seq: { $gt: after } };
       const query = { orderBy: { seq: 'asc' }, limit } as const;
       const events = await database.forTenant(tenantId).rows(tables.events, where, query);
@@ -146,7 +146,7 @@ export function createRunQueries({
       stepId,
       limit,
     }: RunPlace & { readonly stepId: string; readonly limit: number }): Promise<readonly NewEvent[]> {
-      if (!isSearchable(runId) || !isSearchable(stepId)) return [];
+      if (!isStorableText(runId) || !isStorableText(stepId)) return [];
       const query = { orderBy: { seq: 'asc' }, limit } as const;
       const rows = await database.forTenant(tenantId).rows(tables.events, { runId, stepId }, query);
       return rows.map(storedEvent);

@@ -6,13 +6,14 @@ import {
   type Database,
   defineEntity,
   type Ids,
+  isStorableText,
   isUniqueViolation,
   type Page,
   type TenantEntityManager,
 } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { Graph } from '../contract/graph.ts';
-import { entityName, findRow, fromColumns, isSearchable, LENGTHS, toColumns } from './rows.ts';
+import { entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
 /** A version of a graph. It never changes. Times are milliseconds since the epoch. */
@@ -173,7 +174,7 @@ export function createVersions(parts: VersionsParts) {
       definitionId: string,
       page: Page,
     ): Promise<{ readonly versions: readonly StoredVersion[]; readonly total: number }> {
-      if (!isSearchable(definitionId)) return { versions: [], total: 0 };
+      if (!isStorableText(definitionId)) return { versions: [], total: 0 };
       const entities = database.forTenant(tenantId);
       const query = { orderBy: { version: 'desc' }, ...page } as const;
       const [rows, total] = await entities.page(tables.versions, { definitionId }, query);

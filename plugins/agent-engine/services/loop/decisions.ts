@@ -1,4 +1,4 @@
-import type { FieldError } from 'agent-gateway';
+import { type FieldError, pointerSegment } from 'agent-gateway';
 import { AgentErrors, type Decision, type QuestionField } from '../../contract.ts';
 import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
 import { type Frame, notRun, type Waiting, waitingCalls } from './frame.ts';
@@ -122,7 +122,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MAX_ANSWER;
 }
 
-/** A name as a segment of an RFC 6901 pointer. */
+/** A name that a client made up, as a segment of a pointer. */
 function segment(name: string): string {
-  return name.slice(0, 200).replaceAll('~', '~0').replaceAll('/', '~1');
+  return pointerSegment(name.slice(0, 200));
 }

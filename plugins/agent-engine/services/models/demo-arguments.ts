@@ -1,3 +1,5 @@
+import { pointerPath } from 'agent-gateway';
+
 /** What a prompt offers as values. Numbers are handed out in their order, each once. */
 interface Hints {
   readonly text: string;
@@ -209,8 +211,7 @@ function follow(reference: string, root: Schema): Schema {
   if (reference === '#') return root;
   if (!reference.startsWith('#/')) return {};
   let target: unknown = root;
-  for (const part of reference.slice(2).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const key of pointerPath(reference.slice(1))) {
     target = Object.hasOwn(asSchema(target), key) ? asSchema(target)[key] : undefined;
   }
   return asSchema(target);

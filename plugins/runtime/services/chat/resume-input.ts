@@ -1,6 +1,6 @@
-import { type FieldError, KernelErrors } from 'agent-gateway';
+import { type FieldError, KernelErrors, pointerPath } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
-import { partsOfPointer, unescaped } from '../decision-errors.ts';
+import { partsOfPointer } from '../decision-errors.ts';
 
 /** The input with which a client resumes: a decision for each pause by its id, or the plain decision or answers where exactly one is open. */
 export type ResumeInput = Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export function readDecisions(
 export function placeInInput(input: ResumeInput, open: readonly Interrupt[], pointer: string): string {
   const { id, rest } = partsOfPointer(pointer);
   if (isById(input, open)) {
-    const isText = typeof input[unescaped(id)] === 'string';
+    const isText = typeof input[pointerPath(pointer)[1] ?? ''] === 'string';
     return `/body/input/${id}${isText ? '' : rest}`;
   }
   const isWhole = open[0] === undefined || isPlain(input, open[0]);

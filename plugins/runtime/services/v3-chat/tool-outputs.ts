@@ -1,6 +1,5 @@
-import { type FieldError, KernelErrors } from 'agent-gateway';
+import { type FieldError, KernelErrors, pointerPath } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
-import { partsOfPointer, unescaped } from '../decision-errors.ts';
 
 /** A client's answer to one of the open calls of a chat. */
 export interface ToolOutput {
@@ -46,7 +45,7 @@ export function readOutputs(
 
 /** The place in the body of a problem that the engine reports of these decisions. Pure. */
 export function placeInOutputs(outputs: readonly ToolOutput[], pointer: string): string {
-  const id = unescaped(partsOfPointer(pointer).id);
+  const [, id] = pointerPath(pointer);
   const index = outputs.findLastIndex(({ toolCallId }) => toolCallId === id);
   return index < 0 ? '/body/tool_outputs' : `/body/tool_outputs/${index}/output`;
 }

@@ -1,8 +1,8 @@
-import { compileSchema, type SchemaError } from 'agent-gateway';
+import { compileSchema, pointerPath, type SchemaError } from 'agent-gateway';
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { GraphRule } from './graph-schema.ts';
-import { isObject, ownMember, pathOf, pointerTo } from './json.ts';
+import { isObject, ownMember, pointerTo } from './json.ts';
 import type { Suggest } from './problems.ts';
 
 /** Something that a schema refuses. */
@@ -136,7 +136,7 @@ export function usableConfig(schema: TSchema, given: JsonObject): UsableConfig |
 /** The path, from the configuration, to the member that has to be removed. */
 function faultyPath(error: SchemaError, config: JsonObject): readonly string[] {
   const { extra } = memberOf(error);
-  const path = [...pathOf(error.instancePath), ...(extra === undefined ? [] : [extra])];
+  const path = [...pointerPath(error.instancePath), ...(extra === undefined ? [] : [extra])];
   let value: unknown = config;
   for (const [depth, name] of path.entries()) {
     if (Array.isArray(value)) return path.slice(0, depth);

@@ -1,3 +1,4 @@
+import { pointerSegment } from 'agent-gateway';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 
 /** True for what JSON calls an object. */
@@ -29,17 +30,7 @@ export function readPath(value: Json, path: readonly string[]): Json | undefined
 
 /** An RFC 6901 pointer to a member: names and indexes, each a segment. */
 export function pointerTo(...segments: readonly (string | number)[]): string {
-  return segments.map((segment) => `/${escapeSegment(String(segment))}`).join('');
-}
-
-function escapeSegment(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-/** The segments of a pointer. */
-export function pathOf(pointer: string): readonly string[] {
-  const [, ...segments] = pointer.split('/');
-  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return segments.map((segment) => `/${pointerSegment(String(segment))}`).join('');
 }
 
 /**
