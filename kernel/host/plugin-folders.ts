@@ -16,7 +16,8 @@ export class PluginFolders {
   readonly #rule: PackageRule;
   #declaring: GatewayFile = parseGatewayFile('gateway.yaml', undefined);
   readonly #generations = new Map<string, number>();
-  readonly #imported = new Map<string, string | undefined>();
+  /** By folder: a plugin that gateway.yaml moves is imported before it is declared. */
+  readonly #imported = new Map<string, readonly [name: string, print: string | undefined]>();
 
   constructor(
     folders: readonly string[],
@@ -64,7 +65,7 @@ export class PluginFolders {
       sources.map(async (source) => {
         if (mayRun(source.name, only) || source.takenBy !== undefined) return this.#import(source);
         // Known, so that it is no new folder.
-        this.#imported.set(source.name, await codeFingerprint(source.folder));
+        this.#imported.set(source.folder, [source.name, await codeFingerprint(source.folder)]);
         return { name: source.name, folder: source.folder };
       }),
     );
@@ -91,13 +92,13 @@ export class PluginFolders {
 
   /** True when the code is not what was imported last. */
   async isEdited(name: string): Promise<boolean> {
-    const source = (await this.sources()).get(name);
-    return source !== undefined && (await codeFingerprint(source.folder)) !== this.#imported.get(name);
+    const { folder } = (await this.sources()).get(name) ?? {};
+    return folder !== undefined && (await codeFingerprint(folder)) !== this.#imported.get(folder)?.[1];
   }
 
   /** The state of each plugin's code when it was imported last (see `codeFingerprint`). */
   imported(): ReadonlyMap<string, string | undefined> {
-    return this.#imported;
+    return new Map(this.#imported.values());
   }
 
   /** How often the code of each plugin was imported. Node keeps every generation until the process ends. */
@@ -107,7 +108,7 @@ export class PluginFolders {
 
   async #import(source: CodeSource): Promise<Discovered> {
     // Before the import: what is edited meanwhile counts as edited.
-    this.#imported.set(source.name, await codeFingerprint(source.folder));
+    this.#imported.set(source.folder, [source.name, await codeFingerprint(source.folder)]);
     const generation = this.#generations.get(source.name) ?? 0;
     this.#generations.set(source.name, generation + 1);
     return loadPlugin(source, generation);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { placeOf } from '../../../foundation/code/error-place.ts';
+import { parseGatewayFile } from '../../../foundation/config/gateway-file.ts';
 import { PluginFolders } from '../../../kernel/host/plugin-folders.ts';
 import { definePlugin } from '../../../kernel/index.ts';
 
@@ -31,6 +32,23 @@ test('a plugin outside the package imports this very kernel, and the packages th
   t.like(found, { plugin: { summary: 's' } });
   const module = await import(path.join(folder, 'weather', 'plugin.ts'));
   t.is(module.define, definePlugin);
+});
+
+test('code that gateway.yaml is about to move elsewhere is not edited by that', async (t) => {
+  const folder = await pluginFolder(t, {
+    weather: minimal('weather'),
+    next: `${minimal('weather')} // moved`,
+  });
+  const at = (place: string) =>
+    parseGatewayFile(path.join(folder, 'gateway.yaml'), `plugins:\n  weather: { path: ./${place} }\n`);
+  const folders = new PluginFolders([]);
+  await folders.loadAll(at('weather'));
+  t.like(await folders.load('weather', at('next')), { generation: 1 });
+  t.false(await folders.isEdited('weather'), 'it is what runs');
+  folders.declare(at('next'));
+  t.false(await folders.isEdited('weather'));
+  await writeFile(path.join(folder, 'next', 'plugin.ts'), minimal('weather'));
+  t.true(await folders.isEdited('weather'));
 });
 
 test('what cannot be loaded is reported and hinders no other', async (t) => {
