@@ -24,6 +24,13 @@ export type ErrorKind =
   | 'unavailable'
   | 'timeout';
 
+/** The same at run time, for plugins that no compiler has seen. */
+const KINDS: readonly string[] = (
+  'invalid unauthenticated forbidden not-found method-not-allowed conflict gone ' +
+  'precondition-failed too-large unsupported-media headers-too-large expectation-failed request-timeout range-not-satisfiable ' +
+  'rate-limited client-closed internal upstream unavailable timeout'
+).split(' ');
+
 /** One bad field of the caller's input. `pointer` is an RFC 6901 JSON pointer, rooted at the place named by its first segment. */
 export interface FieldError {
   readonly pointer: string;
@@ -83,6 +90,7 @@ export type ErrorFactory = ((detail?: string, extras?: ErrorExtras) => GatewayEr
 /**
  * Makes an owner's catalogue: each entry becomes a function that creates the error.
  *
+ * @throws TypeError for a kind that is none
  * @example
  * const TenantErrors = defineErrors({
  *   notFound: { code: 'tenant.not-found', kind: 'not-found', title: 'There is no such tenant' },
@@ -93,6 +101,10 @@ export function defineErrors<const D extends Record<string, ErrorDefinition>>(
   definitions: D,
 ): { readonly [K in keyof D]: ErrorFactory } {
   const entries = Object.entries(definitions).map(([key, definition]) => {
+    if (!KINDS.includes(definition.kind))
+      throw new TypeError(
+        `The error ${definition.code} has the kind ${definition.kind}: it is one of ${KINDS.join(', ')}`,
+      );
     const make = (detail?: string, extras?: ErrorExtras) => new GatewayError(definition, detail, extras);
     return [key, Object.assign(make, { definition })];
   });

@@ -1,0 +1,13 @@
+import test from 'ava';
+import { defineErrors, type ErrorKind } from '../../../foundation/base/gateway-error.ts';
+import { HTTP_STATUS } from '../../../foundation/errors/status.ts';
+
+test('an error has one of the kinds that have a status, or its catalogue is refused', (t) => {
+  const define = (kind: string) =>
+    defineErrors({ odd: { code: 'acme.odd', kind: kind as ErrorKind, title: 'It is odd' } }).odd();
+  for (const kind of Object.keys(HTTP_STATUS)) t.is(define(kind).kind, kind as ErrorKind);
+  t.throws(() => define('not_found'), {
+    instanceOf: TypeError,
+    message: /^The error acme\.odd has the kind not_found: it is one of invalid, .*not-found.*, timeout$/,
+  });
+});
