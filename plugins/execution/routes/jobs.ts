@@ -15,8 +15,8 @@ import {
   StreamHeaders,
 } from './job-schemas.ts';
 
-/** Jobs of a list at most. */
-const MAX_PAGE = 500;
+/** Jobs of one answer, as of runs: each has its input, which may be large. */
+const MAX_PAGE = 100;
 const PATH = '/jobs';
 
 const readers = { tag: 'jobs', access: access.open(['read']) } as const;

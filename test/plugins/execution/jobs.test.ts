@@ -141,7 +141,7 @@ for (const form of FORMS) {
     );
     t.is((await request('/jobs?graph_name=test/ask')).body.total, 2);
     t.is((await request('/jobs?graph_name=test/ask&status=waiting')).body.total, 1);
-    t.is((await request('/jobs?limit=9999')).body.limit, 500);
+    t.is((await request('/jobs?limit=9999')).body.limit, 100);
     t.is((await request('/jobs?limit=-1')).status, 400);
     t.is((await request('/jobs?status=lost')).status, 400);
     held.get(running)!();
