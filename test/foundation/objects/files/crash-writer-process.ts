@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
@@ -6,7 +7,7 @@ import { openObjects } from '../../../../foundation/objects/open-objects.ts';
 /**
  * Stores objects until it is killed: versions of three keys, some of them deleted again. Argument: the folder, and the
  * number of the first version. Writes `<key> <version>` when a version is stored, `<key> -<version>` when the key was
- * deleted after that.
+ * deleted after that, and not before its reader can have that: what a stream has queued a killed process never said.
  */
 const [folder, first] = process.argv.slice(2);
 const log = { info() {}, warn() {} };
@@ -26,10 +27,10 @@ function* content(version: number): Generator<Buffer> {
 async function write(key: string): Promise<void> {
   for (let version = Number(first); ; version += 1) {
     await space.put(key, Readable.from(content(version)));
-    process.stdout.write(`${key} ${version}\n`);
+    writeSync(1, `${key} ${version}\n`);
     if (version % 4 !== 3) continue;
     await space.delete(key);
-    process.stdout.write(`${key} -${version}\n`);
+    writeSync(1, `${key} -${version}\n`);
   }
 }
 
