@@ -21,11 +21,17 @@ export function createJobMetrics(metrics: PluginMetrics, clock: Clock, log: Logg
   });
   /** What was shown last: a queue that is empty is shown as such. */
   let shown: readonly QueueDepth[] = [];
+  const dead = counter(
+    'svc_jobs_dead_total',
+    'Jobs whose last attempt failed here, or was found lost from here.',
+  );
   return {
+    /** A queue has a worker. Its first dead job is an increase to Prometheus only where there was a 0 before. */
+    begin: (queue: string) => dead.inc({ queue }, 0),
     published: counter('svc_jobs_published_total', 'Jobs that were published and committed here.'),
     completed: counter('svc_jobs_completed_total', 'Jobs that were done here.'),
     failed: counter('svc_jobs_failed_total', 'Attempts of jobs that failed here.'),
-    dead: counter('svc_jobs_dead_total', 'Jobs whose last attempt failed here.'),
+    dead,
     seconds: metrics.histogram({
       name: 'svc_jobs_seconds',
       help: 'How long an attempt of a job took.',

@@ -48,6 +48,14 @@ export interface QueueDepth {
   readonly oldestAge: number;
 }
 
+/** What a sweep found. */
+export interface Swept {
+  /** Queues of what may be begun now. */
+  readonly begun: readonly string[];
+  /** Jobs whose last attempt was lost with its process or its lease. */
+  readonly died: readonly JobRecord[];
+}
+
 /** How long dead jobs are kept. */
 const KEEP_DEAD_MS = 14 * 24 * 3_600_000;
 /** Attempts of a statement that lost a race against another. */
@@ -105,6 +113,19 @@ export function createJobStore(
     return rows[0] && { ...jobRecord(rows[0]), ticket };
   }
 
+  /** Ends jobs one by one: each is told by the replica that ended it, and by no other. Few die like that. */
+  async function endLost(lost: RawBuilder<unknown>): Promise<readonly JobRecord[]> {
+    const { rows } = await run(sql<StoredRow>`select ${whole} from ${table} where ${lost} limit 100`);
+    const error = 'its process died, or lost its lease';
+    const died: JobRecord[] = [];
+    for (const job of rows.map(jobRecord)) {
+      const { changed } = await run(sql`update ${table} set state = 'dead', due_at = ${after(keepDead)},
+        ticket = null, error = ${error} where id = ${job.id} and ${lost}`);
+      if (changed > 0) died.push({ ...job, state: 'dead', error });
+    }
+    return died;
+  }
+
   const conditions = ({ queue, state, tenantId }: JobFilter) => {
     const all = [sql`1 = 1`];
     if (queue !== undefined) all.push(sql`queue = ${queue}`);
@@ -140,11 +161,10 @@ export function createJobStore(
       return (await run(statements[end.kind]())).changed > 0;
     },
 
-    /** Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old. Gives the queues of what may be begun now. */
-    async sweep(): Promise<readonly string[]> {
+    /** Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old. */
+    async sweep(): Promise<Swept> {
       const ended = sql`state = 'running' and due_at <= ${now()}`;
-      await run(sql`update ${table} set state = 'dead', due_at = ${after(keepDead)}, ticket = null,
-        error = 'its process died, or lost its lease' where ${ended} and attempt >= max_attempts`);
+      const died = await endLost(sql`${ended} and attempt >= max_attempts`);
       const again = await run(
         sql`update ${table} set state = 'waiting', due_at = created_at, ticket = null where ${ended} and attempt < max_attempts`,
       );
@@ -152,11 +172,11 @@ export function createJobStore(
         sql`update ${table} set state = 'waiting' where state = 'scheduled' and due_at <= ${now()}`,
       );
       await run(sql`delete from ${table} where state = 'dead' and due_at <= ${now()}`);
-      if (again.changed + due.changed === 0) return [];
+      if (again.changed + due.changed === 0) return { begun: [], died };
       const { rows } = await run(
         sql<{ queue: string }>`select distinct queue from ${table} where state = 'waiting'`,
       );
-      return rows.map(({ queue }) => queue);
+      return { begun: rows.map(({ queue }) => queue), died };
     },
 
     /** Milliseconds until the next job is due; undefined when none is scheduled. */

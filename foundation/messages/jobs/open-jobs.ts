@@ -14,7 +14,7 @@ import type { Events } from '../events/events.ts';
 import { createWakeUps, wakeUpEvent } from '../wake-ups.ts';
 import { createJobLeases } from './job-leases.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { createJobStore, type JobRecord, type JobStore } from './job-store.ts';
+import { createJobStore, type JobRecord, type JobStore, type Swept } from './job-store.ts';
 import { DEPLOYMENT, JobRow } from './job-table.ts';
 import { checkWorkerOptions, startJobWorker, type WakeableWorker } from './job-worker.ts';
 import { JobErrors, type JobRef, type JobsHost, type PublishJobOptions } from './jobs.ts';
@@ -82,7 +82,12 @@ export function openJobs(
     clock,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
-    onSwept(begun) {
+    onSwept({ begun, died }) {
+      for (const { id, tenantId, queue, attempt, error } of died) {
+        metrics.dead.inc({ queue });
+        const tenant = tenantId === DEPLOYMENT ? undefined : tenantId;
+        log.error({ queue, job_id: id, attempt, tenant_id: tenant }, `a job is dead: ${error}`);
+      }
       for (const worker of workers.keys()) worker.wake();
       for (const queue of begun) wakeUps.send(queue);
     },
@@ -180,6 +185,7 @@ export function openJobs(
     work(job, handle, workerOptions = {}) {
       if (closing !== undefined) throw JobErrors.closed();
       checkWorkerOptions(workerOptions);
+      metrics.begin(job.id);
       const worker = inOwnContext(() =>
         startJobWorker(
           { store, leases, wakeUps, database, clock, ids, log, metrics, scheduled: sweeper.dueIn },
@@ -224,8 +230,7 @@ interface SweeperParts {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly every: number;
   readonly depthsEvery: number;
-  /** Called with the queues that have jobs which may be begun since this sweep. */
-  readonly onSwept: (begun: readonly string[]) => void;
+  readonly onSwept: (swept: Swept) => void;
 }
 
 /** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
@@ -263,8 +268,7 @@ function createSweeper({ store, metrics, clock, every, depthsEvery, onSwept }: S
   /** Milliseconds until the next sweep. */
   async function sweep(): Promise<number> {
     try {
-      const begun = await store.sweep();
-      if (!isClosed) onSwept(begun);
+      onSwept(await store.sweep());
       if (clock.monotonic() - depthsAt >= depthsEvery) {
         depthsAt = clock.monotonic();
         metrics.showDepths(await store.depths());

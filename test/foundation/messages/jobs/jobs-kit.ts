@@ -79,7 +79,9 @@ export async function openReplica(
     { write: (line: string) => lines.push(JSON.parse(line)) },
   );
   const common = { clock: systemClock, ids: createIds(systemClock), log };
-  const metrics = recordedMetrics((name, [queue]) => counts.push(`${name} ${queue}`));
+  const metrics = recordedMetrics((name, [queue], value) => {
+    if (value !== 0) counts.push(`${name} ${queue}`);
+  });
   const database = await openDatabase({ ...fresh.options, log });
   for (const registration of [jobRegistration, invoices]) await database.register(registration);
   const { url } = fresh.options;

@@ -3,10 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import Type from 'typebox';
 import { writes } from '../../../../foundation/data/database.ts';
+import { JobRow } from '../../../../foundation/messages/jobs/job-table.ts';
 import { defineJob } from '../../../../foundation/messages/jobs/jobs.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { settled } from '../../../support/until.ts';
-import { charge, eventually, Invoice, openReplica, TENANT } from './jobs-kit.ts';
+import { charge, eventually, Invoice, openReplica, type Replica, TENANT } from './jobs-kit.ts';
 
 const each = (title: string, run: Parameters<typeof eachDatabase>[2]) => eachDatabase(test, title, run);
 const countOf = (counts: readonly string[], metric: string) =>
@@ -130,6 +131,33 @@ each('a job that fails is tried again, then it is dead, until the operator retri
   await eventually(() => countOf(counts, 'svc_jobs_completed_total') === 1);
   await t.throwsAsync(jobs.administration.retry(id), { message: /no such job/ });
 });
+
+each(
+  'a job whose last attempt is lost with its process is dead: counted and logged once, by one replica',
+  async (t, fresh) => {
+    const replicas = [
+      await openReplica(t, fresh, { times: { sweep: 50 } }),
+      await openReplica(t, fresh, { times: { sweep: 50 } }),
+    ];
+    const [{ jobs, database }] = replicas as [Replica, Replica];
+    const id = await jobs.publish(database.forTenant(TENANT), charge(), { n: 1 }, { delay: 60_000 });
+    const lost = { state: 'running', attempt: 25, maxAttempts: 25, dueAt: 1, ticket: 'of-a-killed-process' };
+    await database.system().nativeUpdate(JobRow, { id }, lost);
+    for (const replica of replicas)
+      replica.jobs.work(defineJob('billing.other', Type.Object({})), async () => {});
+    await eventually(async () => (await jobs.administration.find(id))?.state === 'dead');
+    const told = () => replicas.flatMap(({ lines }) => lines.filter(({ level }) => level === 50));
+    await eventually(() => told().length > 0);
+    await settled(() => told().length);
+    t.is(told().length, 1);
+    t.like(told()[0], { queue: 'billing.charge', job_id: id, attempt: 25, tenant_id: TENANT });
+    t.regex(told()[0].msg, /a job is dead: its process died, or lost its lease/);
+    const deaths = replicas
+      .flatMap(({ counts }) => counts)
+      .filter((count) => count === 'svc_jobs_dead_total billing.charge');
+    t.is(deaths.length, 1);
+  },
+);
 
 each('only a dead job is deleted or retried, and old dead jobs are forgotten', async (t, fresh) => {
   const { jobs, database, counts } = await openReplica(t, fresh, { times: { keepDead: 1_500, sweep: 100 } });
