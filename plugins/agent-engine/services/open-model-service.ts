@@ -13,6 +13,7 @@ import { createProvidedEmbeddings } from './embeddings/provided-embeddings.ts';
 import { createCircuits } from './models/circuit.ts';
 import { type ConnectParts, connectModel, endpointOf } from './models/connect-model.ts';
 import { createDemoModel } from './models/demo-model.ts';
+import { createFailureLog } from './models/failure-log.ts';
 import { type ModelMetrics, modelMetrics } from './models/metrics.ts';
 import { createModelRegistry } from './models/model-registry.ts';
 import { logShadowedDefault, type ModelResource, modelKind } from './models/model-resource.ts';
@@ -68,7 +69,7 @@ export async function openModels(
 ): Promise<{ readonly models: Models; readonly close: () => Promise<void> }> {
   const { settings, demo, resources, clock, metrics, log } = parts;
   const { api_url, api_key, model, timeout } = settings;
-  const common = { demo, resources, clock, metrics, timeout };
+  const common = { demo, resources, clock, metrics, timeout, logFailure: createFailureLog(clock, log) };
   if (api_url === undefined) return { models: createModelRegistry(common), close: async () => {} };
   requireUsable('LLM_API_URL', () => providerEndpoint(api_url));
   requireUsable('LLM_API_KEY', () => createHeaders(api_key));

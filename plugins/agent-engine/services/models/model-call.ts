@@ -11,6 +11,7 @@ import {
   type Usage,
 } from '../../contract.ts';
 import type { Circuit, Passage } from './circuit.ts';
+import type { LogModelFailure } from './failure-log.ts';
 import type { ModelMetrics } from './metrics.ts';
 
 /** A model as it is asked: under which name, through which client, behind which circuit breaker. */
@@ -41,6 +42,7 @@ export interface ModelCallParts {
   /** Called at the beginning of each call: a call keeps the versions that it began with. */
   readonly acquire: () => EndpointChain;
   readonly metrics: ModelMetrics;
+  readonly logFailure: LogModelFailure;
   readonly clock: Clock;
   /** Milliseconds after which no fallback is begun any more. */
   readonly timeout: number;
@@ -65,7 +67,9 @@ const WORTH_A_FALLBACK = new Set(
  * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and is measured; when it
  * fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a stream that breaks later has answered.
  */
-export function createModelCall({ info, acquire, metrics, clock, timeout }: ModelCallParts): Model {
+export function createModelCall(parts: ModelCallParts): Model {
+  const { info, acquire, metrics, logFailure, clock, timeout } = parts;
+
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
     using chain = acquire();
     const end = clock.monotonic() + timeout;
@@ -152,9 +156,12 @@ export function createModelCall({ info, acquire, metrics, clock, timeout }: Mode
         if (!attempt.hasAnswered) passage?.failed(thrown);
         const error = explain?.(thrown) ?? thrown;
         outcome = error instanceof GatewayError ? error.code.replace(/^model\./, '') : 'internal';
-        if (attempt.hasAnswered || next === undefined || signal.aborted || clock.monotonic() >= end)
-          throw error;
-        if (!(error instanceof GatewayError) || !WORTH_A_FALLBACK.has(error.code)) throw error;
+        if (!(error instanceof GatewayError)) throw error;
+        const mayGoOn = !attempt.hasAnswered && !signal.aborted && clock.monotonic() < end;
+        const goesOn = next !== undefined && mayGoOn && WORTH_A_FALLBACK.has(error.code);
+        // Other failures of the provider are answers with 5xx, which are logged where they are sent.
+        if (goesOn || error.kind === 'rate-limited') logFailure(model, error);
+        if (!goesOn) throw error;
         metrics.fallbacks.inc({ model: info.id, fallback: next.info.id });
       },
       ended(): void {

@@ -1,6 +1,7 @@
 import { type Clock, GatewayError, type ResourceView } from 'agent-gateway';
 import { type Model, type ModelClient, ModelErrors, type ModelInfo, type Models } from '../../contract.ts';
 import type { ConnectedModel } from './connect-model.ts';
+import type { LogModelFailure } from './failure-log.ts';
 import type { ModelMetrics } from './metrics.ts';
 import { createModelCall, type EndpointChain, type ModelEndpoint, singleEndpoint } from './model-call.ts';
 import { infoOf, type ModelResource } from './model-resource.ts';
@@ -20,6 +21,7 @@ export interface ModelRegistryParts {
   readonly resources?: ResourceView<ModelResource> | undefined;
   readonly clock: Clock;
   readonly metrics: ModelMetrics;
+  readonly logFailure: LogModelFailure;
   /** Milliseconds after which no fallback is begun any more. */
   readonly timeout: number;
 }
@@ -42,12 +44,12 @@ const MAX_NAMED = 20;
  *   any name). What the server does not know is `model_not_found`.
  */
 export function createModelRegistry(parts: ModelRegistryParts): Models {
-  const { server, demo, resources, clock, metrics, timeout } = parts;
+  const { server, demo, resources, clock, metrics, logFailure, timeout } = parts;
   const start = clock.now();
   const isPassThrough = server !== undefined && !server.model;
 
   const modelOf = (info: ModelInfo, acquire: () => EndpointChain) =>
-    createModelCall({ info, acquire, metrics, clock, timeout });
+    createModelCall({ info, acquire, metrics, logFailure, clock, timeout });
 
   function callOf(endpoint: ModelEndpoint): Model {
     const chain = singleEndpoint(endpoint);

@@ -51,6 +51,7 @@ eachDatabase(
       },
       models: createModelRegistry({
         metrics: modelMetrics(fakeMetrics()),
+        logFailure: () => {},
         timeout: 1000,
         demo: createDemoModel({ clock, ids, chunkDelayMs: 0 }),
         clock,

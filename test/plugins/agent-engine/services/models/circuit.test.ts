@@ -115,6 +115,7 @@ function guarded(client: ModelClient, circuit: Circuit) {
     info,
     acquire: () => chain,
     metrics: modelMetrics(fakeMetrics()),
+    logFailure: () => {},
     clock: systemClock,
     timeout: 1000,
   });

@@ -5,9 +5,11 @@ import {
   type ModelClient,
   ModelErrors,
 } from '../../../../../plugins/agent-engine/contract.ts';
+import { createFailureLog } from '../../../../../plugins/agent-engine/services/models/failure-log.ts';
 import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
 import {
   createModelCall,
+  type ModelEndpoint,
   singleEndpoint,
 } from '../../../../../plugins/agent-engine/services/models/model-call.ts';
 import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
@@ -24,7 +26,7 @@ const chunk = (total?: number): ChatChunk => ({
 });
 
 /** A model whose stream takes a second before each item; an Error among them is thrown. */
-function observed(items: readonly (ChatChunk | Error)[]) {
+function observed(items: readonly (ChatChunk | Error)[], fallbacks: readonly ModelEndpoint[] = []) {
   let time = 0;
   let hasEnded = false;
   const measured: Measured[] = [];
@@ -46,15 +48,19 @@ function observed(items: readonly (ChatChunk | Error)[]) {
     },
   };
   const info = { id: 'alias', provider: 'openai', model: 'm', owned_by: 'openai', created: 0 };
-  const chain = singleEndpoint({ info, client, label: 'label' });
+  const endpoint = { info, client, label: 'label' };
+  const chain = { ...singleEndpoint(endpoint), endpoints: [endpoint, ...fallbacks] };
+  const lines: object[] = [];
+  const clock = { ...systemClock, monotonic: () => time };
   const model = createModelCall({
     info,
     acquire: () => chain,
     metrics: modelMetrics(fakeMetrics(measured)),
-    clock: { ...systemClock, monotonic: () => time },
+    logFailure: createFailureLog(clock, { warn: (fields: object) => void lines.push(fields) } as never),
+    clock,
     timeout: 60_000,
   });
-  return { model, measured, hasEnded: () => hasEnded };
+  return { model, endpoint, measured, lines, hasEnded: () => hasEnded };
 }
 
 const ended = (outcome: string, seconds: number): Measured[] => [
@@ -80,6 +86,30 @@ test('a stream that is left early counts as aborted, one that fails by its code'
   const failed = observed([chunk(), ModelErrors.rateLimited()]);
   await t.throwsAsync(collect(failed.model.stream(ask(), context())), { code: 'model.rate-limited' });
   t.deepEqual(failed.measured.slice(-2), ended('rate-limited', 2));
+});
+
+test('what the provider said is logged where no answer with 5xx does it: of its limits, and of what a fallback made good', async (t) => {
+  const cause = new Error('The provider answered 429: check your billing');
+  const quota = observed([ModelErrors.insufficientQuota(undefined, { cause })]);
+  const fails = { code: 'insufficient_quota' };
+  for (const _ of [1, 2, 3]) await t.throwsAsync(collect(quota.model.stream(ask(), context())), fails);
+  t.deepEqual(
+    quota.lines,
+    [{ model: 'label', code: 'insufficient_quota', err: cause, count: 1 }],
+    'once a minute',
+  );
+  const expired = new Error('The provider answered 401: the key has expired');
+  const refused = ModelErrors.upstream(undefined, { cause: expired, retryable: false });
+  const covered = observed([refused], [observed([chunk(3)]).endpoint]);
+  t.is((await collect(covered.model.stream(ask(), context()))).length, 1);
+  t.deepEqual(covered.lines, [{ model: 'label', code: 'model.upstream', err: expired, count: 1 }]);
+  const silent = [ModelErrors.upstream(), ModelErrors.rejected(), ModelErrors.aborted()].map((error) =>
+    observed([error]),
+  );
+  for (const { model, lines } of silent) {
+    await t.throwsAsync(collect(model.stream(ask(), context())));
+    t.deepEqual(lines, []);
+  }
 });
 
 test('a failing plain call is measured', async (t) => {

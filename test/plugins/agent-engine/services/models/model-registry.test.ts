@@ -19,6 +19,7 @@ function registry(model?: string, client?: ModelClient, measured: Measured[] = [
     demo,
     clock,
     metrics: modelMetrics(fakeMetrics(measured)),
+    logFailure: () => {},
     timeout: 60_000,
   });
 }
