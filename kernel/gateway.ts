@@ -359,11 +359,9 @@ function openHost(
   kernel.states.read = () => plugins.slots.all.map((slot) => pluginStatus(slot, plugins.desired, VERSION));
   const forgive = (name: string) => crashes?.forgive(name);
   const configuration = createConfiguration(settings.configFile, plugins, { folders, forgive, log });
-  metrics.reading({
-    name: 'svc_plugin_code_generations',
-    help: 'Generations of plugin code in memory; Node keeps each until the process ends.',
-    kind: 'gauge',
-    read: () => [...folders.generations().values()].reduce((sum, count) => sum + count, 0),
+  metrics.watchPlugins({
+    degraded: () => plugins.slots.degraded().map(({ name }) => name),
+    generations: () => folders.generations(),
   });
   return { plugins, configuration, folders, address, following: new AbortController() };
 }

@@ -17,6 +17,8 @@ export interface Metrics {
   rateLimitRejected(tenantId: string | undefined, window: string): void;
   /** Adds a metric without labels whose value is asked for when the registry is read. */
   reading(reading: Reading): void;
+  /** Adds the gauges of the plugins. */
+  watchPlugins(plugins: PluginReadings): void;
   /** Adds the gauges of the audit log. */
   watchAudit(audit: AuditReadings): void;
   /** Everything in the Prometheus text format 0.0.4. */
@@ -33,6 +35,14 @@ export interface Reading {
   /** `counter`: never goes down but by a restart. */
   readonly kind: 'gauge' | 'counter';
   readonly read: () => number;
+}
+
+/** What the plugins are in. */
+export interface PluginReadings {
+  /** Names of the plugins that should run and do not. */
+  readonly degraded: () => readonly string[];
+  /** Generations of code in memory, by plugin. */
+  readonly generations: () => ReadonlyMap<string, number>;
 }
 
 /** What the audit log reports of itself. */
@@ -112,6 +122,24 @@ export function createMetrics(options: MetricsOptions): Metrics {
     http: createHttpMetrics(series),
     rateLimitRejected: (tenantId, window) => rejected.inc({ tenant_id: tenants(tenantId), window }),
     reading,
+    watchPlugins({ degraded, generations }) {
+      new Gauge({
+        name: 'svc_plugin_degraded',
+        help: '1 for each plugin that should run and does not.',
+        labelNames: ['plugin'],
+        registers,
+        collect() {
+          this.reset();
+          for (const plugin of degraded()) this.set({ plugin }, 1);
+        },
+      });
+      reading({
+        name: 'svc_plugin_code_generations',
+        help: 'Generations of plugin code in memory; Node keeps each until the process ends.',
+        kind: 'gauge',
+        read: () => [...generations().values()].reduce((sum, count) => sum + count, 0),
+      });
+    },
     watchAudit({ queued, spooled }) {
       const kind = 'gauge';
       reading({ kind, name: 'svc_audit_queued_records', help: 'Audit records in memory.', read: queued });

@@ -84,6 +84,8 @@ test('a set-up that throws is reported with its reason, and everything else serv
   t.deepEqual((await gateway.request('/admin/v1/readiness')).body.degraded, [
     { name: 'broken', state: 'failed', reason: 'the flux is out of order' },
   ]);
+  const told = String((await gateway.request('/metrics')).body).match(/^svc_plugin_degraded.*$/gm);
+  t.deepEqual(told, ['svc_plugin_degraded{plugin="broken"} 1']);
 });
 
 test('a plugin whose need nobody offers waits, and says for what', async (t) => {
