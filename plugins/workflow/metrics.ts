@@ -137,6 +137,8 @@ function relayMetrics(metric: Scope['metric']) {
     ['sink'],
   );
   return {
+    /** There is a sink. The first event that it makes us give up is an increase to Prometheus only where there was a 0 before. */
+    began: (sink: string) => givenUp.inc({ sink }, 0),
     /** A sink took so many events, the oldest of them so many milliseconds after it was written. */
     delivered(sink: string, events: number, delayMs: number) {
       deliveries.inc({ sink, result: 'delivered' });

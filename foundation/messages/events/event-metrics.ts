@@ -17,6 +17,9 @@ export function createEventMetrics(metrics: PluginMetrics) {
     help: 'Events that were lost, by reason: outgoing, backlog, unfit, malformed.',
     labels: ['reason'],
   });
+  // The first event that is lost is an increase to Prometheus only where there was a 0 before.
+  const reasons: readonly EventLoss[] = ['outgoing', 'backlog', 'unfit', 'malformed'];
+  for (const reason of reasons) dropped.inc({ reason }, 0);
   return {
     emitted: metrics.counter({ name: 'svc_events_emitted_total', help: 'Events that this process emitted.' }),
     received: metrics.counter({

@@ -52,6 +52,9 @@ const variables: readonly Selector[] = dashboards.flatMap((dashboard) =>
     }),
 );
 
+/** Prometheus itself says whether it could read a target. */
+const OF_PROMETHEUS = 'up';
+
 test('every expression of dashboards and alerts is PromQL', (t) => {
   for (const { problems } of [...targets.map(({ read }) => read), ...annotations, ...conditions])
     t.deepEqual(problems, []);
@@ -101,10 +104,22 @@ test('promtool takes the alerts, where there is one', async (t) => {
 });
 
 test('every metric and label that they name is one that a gateway tells', async (t) => {
-  const asked = [...targets.map(({ read }) => read), ...annotations, ...conditions].flatMap(
-    ({ selectors }) => selectors,
-  );
+  const asked = [...targets.map(({ read }) => read), ...annotations, ...conditions]
+    .flatMap(({ selectors }) => selectors)
+    .filter(({ metric }) => metric !== OF_PROMETHEUS);
   const gateway = await startWithEverything(t);
+  // A series that begins at 1 is no increase to Prometheus: an alert on it would miss the first time.
+  const counted = rules.flatMap(({ expr }): string[] =>
+    Array.from(String(expr).matchAll(/increase\((\w+_total)/g), ([, metric = '']) => metric),
+  );
+  t.true(counted.length > 8);
+  const begins = async () => {
+    const { labels } = readExposition((await gateway.request('/metrics')).body);
+    return counted.filter((metric) => !labels.has(metric));
+  };
+  // The first look for events of workflows comes a little after the start.
+  await until(async () => (await begins()).length === 0, 10_000).catch(() => {});
+  t.deepEqual(await begins(), []);
   await makeTraffic(t, gateway);
   let missing: readonly string[] = [];
   const look = async () => {
@@ -116,6 +131,15 @@ test('every metric and label that they name is one that a gateway tells', async 
   await until(look, 40_000).catch(() => {});
   t.deepEqual([...new Set(missing)], []);
   const { body } = await gateway.request('/metrics');
+  for (const { expr } of rules) {
+    const [, histogram, bound] = /histogram_quantile\(.*?(\w+_bucket).*> (\d+)/.exec(expr) ?? [];
+    if (histogram === undefined) continue;
+    const bounds = [...body.matchAll(new RegExp(`^${histogram}\\{le="([\\d.]+)"`, 'gm'))];
+    t.true(
+      Math.max(...bounds.map(([, le]) => Number(le))) > Number(bound),
+      `${histogram} can tell more than ${bound} s`,
+    );
+  }
   const invented = [
     { metric: 'svc_http_requests_total', labels: ['colour'] },
     { metric: 'svc_nothing', labels: [] },
@@ -149,7 +173,15 @@ const STORY = `
 
 let grpcPort = 0;
 
-/** A gateway with all plugins, a model whose provider fails, and a sandbox whose engine is away. */
+/** A plugin that cannot start. */
+const BROKEN = `
+  import { definePlugin } from 'agent-gateway';
+  export default definePlugin({
+    name: 'broken', summary: 'Does not start', kernel: '^1.0.0',
+    setup() { throw new Error('it never starts'); },
+  });`;
+
+/** A gateway with all plugins and one that fails, a model whose provider fails, and a sandbox whose engine is away. */
 async function startWithEverything(t: ExecutionContext): Promise<GatewayProcess> {
   const folder = await temporaryFolder(t);
   const provider = await startFakeProvider(failure(500));
@@ -170,6 +202,8 @@ spec: { provider: demo, model: demo }
   );
   await mkdir(path.join(folder, 'more/story'), { recursive: true });
   await writeFile(path.join(folder, 'more/story/plugin.ts'), STORY);
+  await mkdir(path.join(folder, 'more/broken'));
+  await writeFile(path.join(folder, 'more/broken/plugin.ts'), BROKEN);
   grpcPort = await freePort();
   return startGatewayProcess(t, folder, {
     SVC_PLUGIN_DIRS: 'more',

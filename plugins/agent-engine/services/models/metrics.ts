@@ -21,6 +21,7 @@ export function modelMetrics(metric: PluginMetrics) {
       name: 'svc_model_first_chunk_seconds',
       help: 'Time from the call to the first chunk of a stream.',
       labels: ['model'],
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300],
     }),
     tokens: metric.counter({
       name: 'svc_model_tokens_total',

@@ -40,6 +40,8 @@ export function openWebhooks(
     labels: ['result'],
   });
   const counted = (result: AttemptResult | 'dropped', count = 1) => attempts.inc({ result }, count);
+  // The first ones are an increase to Prometheus only where there was a 0 before.
+  for (const result of ['given_up', 'dropped'] as const) counted(result, 0);
   if (config.secret_key === undefined && production) {
     log.warn('secrets of webhooks are stored without encryption: SVC_SECRET_KEY is not set');
   }

@@ -160,6 +160,7 @@ export function createRelay(parts: RelayParts) {
       failed: (err) => log.error({ err, sink }, 'the outbox could not be looked at'),
     });
     dispatchers.set(sink, dispatcher);
+    metrics.began(sink);
     return dispatcher;
   }
 

@@ -79,7 +79,7 @@ export function openReplica(
     log: logInto(logged),
     metrics: recordedMetrics((name, [reason], value) => {
       if (name === 'svc_events_connected') connected.push(value === 1);
-      if (name !== 'svc_events_dropped_total') return;
+      if (name !== 'svc_events_dropped_total' || value === 0) return;
       dropped[reason as EventLoss] = (dropped[reason as EventLoss] ?? 0) + value;
     }),
     ...options,

@@ -141,6 +141,7 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
     ...{ outbox: memory.outbox, queries: memory.queries, clock: memory.clock, log, deliveryMs },
     sinks: () => live.sinks,
     metrics: {
+      began: () => {},
       delivered: (sink, events) => void counted.push(['delivered', sink, events]),
       failed: (sink) => void counted.push(['failed', sink]),
       gaveUp: (sink, events) => void counted.push(['gave up', sink, events]),
