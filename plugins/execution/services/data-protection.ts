@@ -37,7 +37,7 @@ const RETAINED = {
 } as const;
 
 /**
- * What jobs keep about people (decisions 1.5): their inputs, outputs, steps and events, and the graphs that they run. While nothing has opened the engine there are no jobs.
+ * What jobs keep about people (decisions 1.5): their inputs, outputs, steps and events, and the graphs that they run. While nothing has opened the engine, this process has no jobs.
  * In their own database `EraseJobs`, published in the commit of the erasure, erases them, and the purge of a tenant deletes them.
  */
 export function createPersonalData(
@@ -74,17 +74,18 @@ export function createPersonalData(
     },
 
     async erase(entities, { userId, pseudonym }): Promise<Record<string, number>> {
-      const opened = prepared.opened;
-      if (opened === undefined) return {};
-      if (isGateways) {
-        const erased = await opened.archive.erase(entities, { userId, pseudonym });
-        return { jobs: erased.runs, job_steps: erased.steps, job_events: erased.events };
+      if (!isGateways) {
+        // Also where nothing has opened the engine here: other processes have databases of their own.
+        await jobs.publish(entities, EraseJobs, {
+          pseudonym,
+          ...(userId !== undefined && { user_id: userId }),
+        });
+        return {};
       }
-      await jobs.publish(entities, EraseJobs, {
-        pseudonym,
-        ...(userId !== undefined && { user_id: userId }),
-      });
-      return {};
+      const erased = await archive()?.erase(entities, { userId, pseudonym });
+      return erased === undefined
+        ? {}
+        : { jobs: erased.runs, job_steps: erased.steps, job_events: erased.events };
     },
 
     async purge(tenantId, signal) {

@@ -95,6 +95,8 @@ test('replicas with jobs of their own erase them with one of them', async (t) =>
   const ground = await groundOf(t, { family: 'postgres', file: false, env: {} });
   if (ground === undefined) return;
   const [one, two] = [await startJobs(t, ground), await startJobs(t, ground)];
+  // Has no database of jobs: none was asked of it.
+  const idle = await startJobs(t, ground);
   const { id: tenantId, token } = await one.makeTenant();
   const listed = async ({ request }: Gateway) => (await request('/jobs', { token })).body.total;
   for (const { post } of [one, two])
@@ -105,11 +107,17 @@ test('replicas with jobs of their own erase them with one of them', async (t) =>
         { token, headers: { 'x-svc-user-id': user } },
       );
   t.deepEqual([await listed(one), await listed(two)], [2, 2]);
-  const data = contributed<PersonalData>(one, PersonalDataPoint);
-  await one.gateway.services.database
-    .forTenant(tenantId)
-    .transaction((inside) => data.erase(inside, { userId: 'ada', pseudonym: 'erased-x' }));
+  const erase = (by: Gateway, userId: string) => {
+    const data = contributed<PersonalData>(by, PersonalDataPoint);
+    return by.gateway.services.database
+      .forTenant(tenantId)
+      .transaction((inside) => data.erase(inside, { userId, pseudonym: 'erased-x' }));
+  };
+  await erase(one, 'ada');
   await until(async () => (await listed(one)) === 1 && (await listed(two)) === 1, 20_000);
+  await erase(idle, 'bob');
+  await until(async () => (await listed(one)) === 0 && (await listed(two)) === 0, 20_000);
+  t.pass();
 });
 
 test('each replica deletes jobs of its own when they are old', async (t) => {
