@@ -21,7 +21,7 @@ interface Standing {
 
 /** This gateway as a node of other hubs: registration, subscription, and heartbeats. */
 export interface Membership {
-  /** Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Never throws. */
+  /** Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Concurrent calls share the work. Never throws. */
   keep(signal: AbortSignal): Promise<void>;
   /** Notes that the hub does not know this node (any more). */
   forget(hubUrl: string): void;
@@ -38,6 +38,7 @@ export function createMembership(parts: {
 }): Membership {
   const { hubs, calls, node, endpoint, clock, log } = parts;
   const standings = new Map<string, Standing>();
+  const underWay = new Map<string, Promise<void>>();
   const callbackUrl = `${endpoint}${INBOX}`;
 
   /** Registers; returns the milliseconds until the first heartbeat. */
@@ -45,11 +46,7 @@ export function createMembership(parts: {
     const { id, key } = await node();
     const claim = { node_id: id, endpoint, public_key: key.publicKey, capabilities: ['genes'] };
     const answer = await calls.signed(hub, 'POST', '/api/v1/nodes', claim, signal);
-    require2xx(answer, 'the registration');
-    const { heartbeat_interval_seconds: seconds } = (answer.body ?? {}) as {
-      heartbeat_interval_seconds?: unknown;
-    };
-    return (typeof seconds === 'number' && seconds >= 1 && seconds <= 3_600 ? seconds : HEARTBEAT_S) * 1_000;
+    return intervalIn(require2xx(answer, 'the registration'));
   }
 
   /** Whether the hub has the subscription already; several gateways may share a key, and so a list. */
@@ -83,8 +80,8 @@ export function createMembership(parts: {
       if (isMember) {
         const { id } = await node();
         const path = `/api/v1/nodes/${encodeURIComponent(id)}/heartbeat`;
-        require2xx(await calls.signed(hub, 'PUT', path, {}, signal), 'the heartbeat');
-        standings.set(hub.url, { isMember: true, next: now + HEARTBEAT_S * 1_000 });
+        const answer = require2xx(await calls.signed(hub, 'PUT', path, {}, signal), 'the heartbeat');
+        standings.set(hub.url, { isMember: true, next: now + intervalIn(answer) });
         return;
       }
       const interval = await register(hub, signal);
@@ -99,14 +96,29 @@ export function createMembership(parts: {
     }
   }
 
+  /** The same, once at a time: of two that join at once, each would find no subscription and make one. */
+  function kept(hub: JoinedHub, signal: AbortSignal): Promise<void> {
+    const known = underWay.get(hub.url);
+    if (known !== undefined) return known;
+    const keeping = keepIn(hub, signal).finally(() => underWay.delete(hub.url));
+    underWay.set(hub.url, keeping);
+    return keeping;
+  }
+
   return {
     keep: async (signal) => {
-      await Promise.all(hubs.map((hub) => keepIn(hub, signal)));
+      await Promise.all(hubs.map((hub) => kept(hub, signal)));
     },
     forget(hubUrl) {
       standings.delete(hubUrl);
     },
   };
+}
+
+/** The milliseconds until the next heartbeat that a hub asks for. */
+function intervalIn({ body }: HubAnswer): number {
+  const { heartbeat_interval_seconds: seconds } = (body ?? {}) as { heartbeat_interval_seconds?: unknown };
+  return (typeof seconds === 'number' && seconds >= 1 && seconds <= 3_600 ? seconds : HEARTBEAT_S) * 1_000;
 }
 
 function require2xx(answer: HubAnswer, what: string): HubAnswer {

@@ -7,11 +7,14 @@ import { createMembership } from '../../../plugins/hub/services/membership.ts';
 const { privateKey: key } = generateKeyPairSync('ed25519');
 const hub = { url: 'http://127.0.0.1:9', apiKey: 'shared' };
 
-/** The paths of the calls of a gateway that joins a hub which has these subscriptions. */
-async function join(callbacks: readonly string[]) {
+/** A gateway that joins a hub which has these subscriptions; `asked`: what it calls. */
+function memberOf(callbacks: readonly string[], clock = { monotonic: () => 0 }, interval?: number) {
   const asked: string[] = [];
   const calls: HubCalls = {
-    signed: async () => ({ status: 201, body: {} }),
+    async signed(_, method, path) {
+      asked.push(`${method} ${path}`);
+      return { status: 200, body: { heartbeat_interval_seconds: interval } };
+    },
     async plain(_, method, path) {
       asked.push(`${method} ${path}`);
       const { searchParams } = new URL(path, hub.url);
@@ -22,12 +25,18 @@ async function join(callbacks: readonly string[]) {
     hubKey: async () => undefined,
   };
   const membership = createMembership({
-    ...{ hubs: [hub], calls, endpoint: 'https://me.example.com', clock: { monotonic: () => 0 } },
+    ...{ hubs: [hub], calls, endpoint: 'https://me.example.com', clock },
     node: async () => ({ id: 'me', key: { id: 'me', publicKey: 'x', key } }),
     log: pino({ level: 'silent' }),
   });
-  await membership.keep(AbortSignal.timeout(5_000));
-  return asked;
+  return { asked, membership, keep: () => membership.keep(AbortSignal.timeout(5_000)) };
+}
+
+/** The calls for the subscription of a gateway that joins. */
+async function join(callbacks: readonly string[]) {
+  const { asked, keep } = memberOf(callbacks);
+  await keep();
+  return asked.filter((call) => call.includes('subscriptions'));
 }
 
 test('a gateway that shares its key with many others finds its own subscription among theirs', async (t) => {
@@ -37,4 +46,22 @@ test('a gateway that shares its key with many others finds its own subscription 
   t.deepEqual(await join([...others.slice(0, 700), own]), [`${list}0`, `${list}500`]);
   t.deepEqual(await join([own, ...others]), [`${list}0`]);
   t.deepEqual(await join([]), [`${list}0`, 'POST /api/v1/subscriptions']);
+});
+
+test('a gateway that joins on two occasions at once subscribes once', async (t) => {
+  const { asked, membership, keep } = memberOf([]);
+  membership.forget(hub.url);
+  await Promise.all([keep(), keep()]);
+  t.deepEqual(asked, [
+    'POST /api/v1/nodes',
+    'GET /api/v1/subscriptions?limit=500&offset=0',
+    'POST /api/v1/subscriptions',
+  ]);
+});
+
+test('heartbeats come as often as the hub asks for, the second one and later too', async (t) => {
+  let now = 0;
+  const { asked, keep } = memberOf([], { monotonic: () => now }, 10);
+  for (; now <= 30_000; now += 5_000) await keep();
+  t.is(asked.filter((call) => call === 'PUT /api/v1/nodes/me/heartbeat').length, 3);
 });
