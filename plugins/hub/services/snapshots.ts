@@ -93,11 +93,13 @@ export function createSnapshots(parts: {
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, most);
       waiting.add(resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      const stop = () => resolve();
+      signal.addEventListener('abort', stop);
       // A change during the pause is reported at its end.
       await Promise.all([promise, pause(least)]);
       clearTimeout(timer);
       waiting.delete(resolve);
+      signal.removeEventListener('abort', stop);
     },
   };
 }
