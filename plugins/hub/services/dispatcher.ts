@@ -1,6 +1,7 @@
 import { type Clock, createSharedCache, type Ids, type Logger } from 'agent-gateway';
 import { delayAfter } from '../rules/schedule.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
+import type { GeneStore } from '../store/genes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
 import { createArrivals } from './arrivals.ts';
@@ -53,6 +54,7 @@ export interface Dispatcher {
 export function createDispatcher(parts: {
   readonly deliveries: DeliveryStore;
   readonly subscriptions: Pick<SubscriptionStore, 'findAll' | 'noteDelivered' | 'noteFailed'>;
+  readonly genes: Pick<GeneStore, 'find'>;
   readonly send: SendEvent;
   /** Applies an event to this gateway itself. */
   readonly apply: (event: EventRow) => Promise<void>;
@@ -63,7 +65,7 @@ export function createDispatcher(parts: {
   readonly counted: (result: AttemptResult) => void;
   readonly changed: () => void;
 }): Dispatcher {
-  const { deliveries, subscriptions, send, apply, backoff, clock, ids, log, counted, changed } = parts;
+  const { deliveries, subscriptions, genes, send, apply, backoff, clock, ids, log, counted, changed } = parts;
   const busy = new Map<string, Promise<void>>();
   const slowUntil = new Map<string, number>();
   /** Subscriptions with due deliveries that have no place yet, those that have waited longest first. */
@@ -108,9 +110,16 @@ export function createDispatcher(parts: {
     );
   }
 
+  /** Whether an earlier attempt failed, and the promoted gene was revoked since: sent now, it would come after its revocation. */
+  async function isOvertaken({ reason }: DeliveryRow, { type, nodeId, gene }: EventRow): Promise<boolean> {
+    if (reason === null || type !== 'gene_promoted') return false;
+    return (await genes.find(nodeId, gene.geneId))?.state === 'revoked';
+  }
+
   /** Makes one attempt, and returns its outcome. */
   async function attempt({ delivery, subscription }: Claim, event: EventRow): Promise<Attempt> {
     const { subscriptionId, id, attempts } = delivery;
+    if (await isOvertaken(delivery, event)) return ARRIVED;
     if (subscriptionId === OWN) {
       try {
         await apply(event);

@@ -92,7 +92,7 @@ export async function openHub(parts: {
     counted: (type) => metrics.event(type),
   });
   dispatcher = createDispatcher({
-    ...{ deliveries, subscriptions: subscriptionStore, backoff, clock, ids, log, changed },
+    ...{ deliveries, subscriptions: subscriptionStore, genes, backoff, clock, ids, log, changed },
     send: createSendEvent({ send, keys, clock }),
     apply: exchange === undefined ? async () => {} : createApply({ exchange, genes }),
     counted: (result) => metrics.attempt(result),

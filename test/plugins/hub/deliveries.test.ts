@@ -205,6 +205,19 @@ test('an anonymous gene names its node to nobody', async (t) => {
   t.like(shown, { gene_id: 'g1', node_id: null });
 });
 
+test('a promotion that failed is not sent again after the revocation of its gene', async (t) => {
+  const { hub, report, subscribe } = await withNode(t, { HUB_DELIVERY_BACKOFF: '1s,1s,1s,1s,1s' });
+  const choosy = await subscriber(t, ({ body }) => (body.type === 'gene_promoted' ? 500 : 204));
+  const { id } = await subscribe(choosy.url);
+  await report('gene_promoted', 'g1');
+  await until(() => choosy.got.length === 1);
+  await report('gene_revoked', 'g1');
+  const queue = async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}`)).body.delivery;
+  await until(async () => (await queue()).waiting === 0, 30_000);
+  t.like(await queue(), { dead: 0 });
+  t.is(choosy.got.findIndex(({ body }) => body.type === 'gene_revoked'), choosy.got.length - 1);
+});
+
 test('what was accepted is delivered after a restart', async (t) => {
   const { mkdtemp, rm } = await import('node:fs/promises');
   const folder = await mkdtemp(`${(await import('node:os')).tmpdir()}/hub-`);
