@@ -70,8 +70,8 @@ export function createSweep(parts: SweepParts): (signal: AbortSignal, ofProcess?
   async function applyRules(kind: RetainedRecords, signal: AbortSignal): Promise<void> {
     const own = await findRulesOf(database, kind.name);
     const sayings = { deployment: deployment.get(kind.name), plugin: kind.keptFor };
-    // The earlier one of two clocks: what a replica whose clock is ahead deletes is lost.
-    const now = Math.min(clock.now(), await database.now());
+    // The earlier one of two clocks: what a replica whose clock is ahead deletes is lost. Records of one process have only its times.
+    const now = kind.ofProcess ? clock.now() : Math.min(clock.now(), await database.now());
     for await (const tenantId of tenantsOf(own, ruleOf(sayings).keep !== null)) {
       signal.throwIfAborted();
       const before = deletedBefore(ruleOf({ ...sayings, tenant: own.get(tenantId) }), now);
