@@ -55,7 +55,10 @@ export function createPlaybooks(
       const [tenantId, agent] = JSON.parse(key) as [string, string];
       return { tenantId, ...(await read(database, tenantId, agent)) };
     },
-    weigh: ({ classes, byClass }) => classes.size * WORD_SIZE + byClass.size * GENE_SIZE,
+    weigh: ({ classes, byClass }) => {
+      const genes = [...byClass.values()].reduce((sum, { own, foreign }) => sum + own.size + foreign.size, 0);
+      return classes.size * WORD_SIZE + genes * GENE_SIZE;
+    },
   });
   return {
     of: (tenantId, agent) => cache.get(keyOf(tenantId, agent)),
