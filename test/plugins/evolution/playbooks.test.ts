@@ -5,7 +5,9 @@ import { manualClock } from '../../../testing/index.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 
 test('cached playbooks are limited by their genes, also where all are of one class', async (t) => {
-  const genes = Array.from({ length: 1_000 }, (_, n) => geneRow({ id: `g${n}`, component: `builtin/tool_${n}` }));
+  const genes = Array.from({ length: 1_000 }, (_, n) =>
+    geneRow({ id: `g${n}`, component: `builtin/tool_${n}` }),
+  );
   const read: string[] = [];
   const entities = {
     async rows(table: unknown, { agentName }: { agentName: string }) {

@@ -215,7 +215,10 @@ test('a promotion that failed is not sent again after the revocation of its gene
   const queue = async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}`)).body.delivery;
   await until(async () => (await queue()).waiting === 0, 30_000);
   t.like(await queue(), { dead: 0 });
-  t.is(choosy.got.findIndex(({ body }) => body.type === 'gene_revoked'), choosy.got.length - 1);
+  t.is(
+    choosy.got.findIndex(({ body }) => body.type === 'gene_revoked'),
+    choosy.got.length - 1,
+  );
 });
 
 test('what was accepted is delivered after a restart', async (t) => {
