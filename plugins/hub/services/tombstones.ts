@@ -6,7 +6,7 @@ const OVERLAP_MS = 10_000;
 
 /** Revoked genes, in memory: a search checks each gene that it finds. */
 export interface Tombstones {
-  /** Reads tombstones that are newer than the last read. */
+  /** Reads tombstones that are newer than the last read. Resolves when all that were stored before the call are known. */
   refresh(): Promise<void>;
   /** Whether this node's copy of a gene must be left out of results. */
   cover(nodeId: string, geneId: string): boolean;
@@ -20,7 +20,8 @@ export function createTombstones(
   const everywhere = new Set<string>();
   const ofNode = new Set<string>();
   let newest = 0;
-  let reading: Promise<void> | undefined;
+  let reading = Promise.resolve();
+  let next: Promise<void> | undefined;
 
   async function read(): Promise<void> {
     const latest = clock.now() + OVERLAP_MS;
@@ -37,10 +38,15 @@ export function createTombstones(
 
   return {
     refresh() {
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-      return reading;
+      // Not the read that runs: it may have begun before the latest tombstone was stored.
+      next ??= reading
+        .catch(() => {})
+        .then(() => {
+          next = undefined;
+          reading = read();
+          return reading;
+        });
+      return next;
     },
     cover: (nodeId, geneId) => everywhere.has(geneId) || ofNode.has(`${nodeId}\n${geneId}`),
   };
