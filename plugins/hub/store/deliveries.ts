@@ -163,10 +163,6 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return found;
     },
 
-    /** The number of waiting deliveries of a subscription. */
-    waitingOf: async (subscriptionId: string): Promise<number> =>
-      em().count(DeliveryTable, { subscriptionId, state: 'waiting' }),
-
     /** Subscriptions with so many waiting deliveries that no more are accepted. */
     async full(most: number): Promise<ReadonlySet<string>> {
       const rows = await em()
