@@ -251,4 +251,6 @@ test('nothing is believed of a gene but its form, and no text of it is kept', (t
   t.is(claimOf(claim({ strategy: { component: 'mcp://theirs/tool', type: 'prefer' } })), undefined);
   t.is(claimOf(claim({ confidence: Number.NaN })), undefined);
   t.is(claimOf(claim({ contributorId: 'anonymous' }))?.contributor, null);
+  t.is(claimOf(claim({ contributorId: 'team:one@example.com' }))?.contributor, 'team:one@example.com');
+  t.is(claimOf(claim({ contributorId: 'no id' })), undefined);
 });

@@ -1,4 +1,4 @@
-import type { SharedGene } from '../../contract.ts';
+import { NODE_ID, type SharedGene } from '../../contract.ts';
 import { PRIOR } from '../../rules/confidence.ts';
 import { contentHashOf } from '../../rules/content-hash.ts';
 import type { GeneRow } from '../../store/tables.ts';
@@ -7,7 +7,6 @@ import type { GeneRow } from '../../store/tables.ts';
 const COMPONENT = /^(?:builtin\/[a-z0-9_]{1,64}|plugin\/[a-z0-9-]{1,48}\/[a-zA-Z0-9_-]{1,64})$/;
 
 const TASK_CLASS = /^[a-z0-9-]{1,64}$/;
-const CONTRIBUTOR = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What is imported of a gene of another deployment: its content, and no text that a person wrote. */
 export interface GeneClaim {
@@ -27,7 +26,7 @@ export function claimOf(gene: unknown): GeneClaim | undefined {
   if (!fits(taskClass, TASK_CLASS) || !fits(component, COMPONENT)) return undefined;
   if (type !== 'prefer' && type !== 'avoid') return undefined;
   if (typeof confidence !== 'number' || !(confidence >= 0 && confidence <= 1)) return undefined;
-  if (contributorId !== undefined && !fits(contributorId, CONTRIBUTOR)) return undefined;
+  if (contributorId !== undefined && !fits(contributorId, NODE_ID)) return undefined;
   return {
     ...{ taskClass, component, type },
     confidence: confidence / 2,
