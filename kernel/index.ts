@@ -84,6 +84,7 @@ export {
   DatabaseErrors,
   eachRow,
   eraseExpired,
+  isDatabaseFull,
   isDatabaseUnavailable,
   isUniqueViolation,
   writes,
@@ -98,8 +99,7 @@ export type {
 export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
-export type { ErrorDialect } from '../foundation/errors/render.ts';
-export { cozeCode, problemOf } from '../foundation/errors/render.ts';
+export { cozeCode, type ErrorDialect, problemOf } from '../foundation/errors/render.ts';
 export { byteRange } from '../foundation/http/byte-range.ts';
 export { cookieOf, type NewCookie, setCookie } from '../foundation/http/cookies.ts';
 export { precondition, rangeCounts } from '../foundation/http/preconditions.ts';

@@ -18,6 +18,7 @@ import type { TenantTables } from './tenant-tables.ts';
 export type { AggregateQuery, AggregateRow } from './built-statements.ts';
 export type { ColumnTypes } from './columns.ts';
 export { column } from './columns.ts';
+export { isDatabaseFull } from './drivers/disk-failures.ts';
 export { DatabaseDefect, DatabaseErrors, isDatabaseUnavailable, isUniqueViolation } from './errors.ts';
 export type { Family } from './family.ts';
 export type { Migration, MigrationSchema, MovedMigration } from './migration.ts';

@@ -37,6 +37,11 @@ export function diskFailure(error: unknown): DiskFailure | undefined {
   return undefined;
 }
 
+/** True when a write failed because the disk of the database is full. It is undone, and one that follows within seconds fares no better. */
+export function isDatabaseFull(error: unknown): boolean {
+  return diskFailure(error) === 'full';
+}
+
 /** `database.unavailable` for a failure of the disk; undefined for every other error. */
 export function diskUnavailable(error: unknown): Error | undefined {
   const failure = diskFailure(error);

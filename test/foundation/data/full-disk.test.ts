@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { type Database, openDatabase, writes } from '../../../foundation/data/database.ts';
+import { type Database, isDatabaseFull, openDatabase, writes } from '../../../foundation/data/database.ts';
 import { watchDisk } from '../../../foundation/data/drivers/disk-failures.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
@@ -63,7 +63,10 @@ test('while the disk is full, writes are unavailable and so is the database, unt
     raw: () =>
       database.system().execute('insert into comments values (?, ?, ?, ?)', ['c', TENANT_A, 'n', long]),
   };
-  for (const [name, attempt] of Object.entries(attempts)) await t.throwsAsync(attempt(), UNAVAILABLE, name);
+  for (const [name, attempt] of Object.entries(attempts)) {
+    const error = await t.throwsAsync(attempt(), UNAVAILABLE, name);
+    t.true(isDatabaseFull(error), name);
+  }
   await t.throwsAsync(database.ping(1000), UNAVAILABLE);
   t.is(await tenant.count(Note), 1, 'reads go on, and nothing is half stored');
   await makeRoom(database);

@@ -1,4 +1,4 @@
-import { backoffDelay, KernelErrors } from 'agent-gateway';
+import { backoffDelay, isDatabaseFull, KernelErrors } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -101,7 +101,7 @@ async function start(core: RunnerCore, runs: LiveRuns, run: NewRun): Promise<Sta
   return reply.answer;
 }
 
-/** Retries until the run is stored, or its caller no longer waits. */
+/** Retries until the run is stored, or its caller no longer waits: on a full disk none does. */
 async function storeNew(
   { store, pauses, phase, metrics }: RunnerCore,
   creation: Creation,
@@ -124,7 +124,7 @@ async function storeNew(
     } catch (error) {
       metrics.committed('unknown');
       reply.reason = error;
-      const isAwaited = () => !reply.isSettled && !phase.isClosed;
+      const isAwaited = () => !reply.isSettled && !phase.isClosed && !isDatabaseFull(error);
       if (isAwaited()) await pauses.pause(backoffDelay(failures, CREATION_PAUSE));
       if (isAwaited()) continue;
       // It may be stored nevertheless: then the claimed steps have to be carried out here.

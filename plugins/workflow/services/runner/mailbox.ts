@@ -108,10 +108,16 @@ export class Mailbox {
     this.#queue.push(...batch.filter(isOpen));
   }
 
-  /** Callers get this error when their time is over; messages whose time is over are dropped. */
-  noteDelay(reason: unknown): void {
+  /**
+   * Callers get this error when their time is over; messages whose time is over are dropped.
+   *
+   * @param isLong no caller can wait so long: their time is over now
+   */
+  noteDelay(reason: unknown, isLong = false): void {
     for (const { reply } of this.#queue) {
-      if (reply !== undefined) reply.reason = reason;
+      if (reply === undefined) continue;
+      reply.reason = reason;
+      if (isLong) reply.reject(reason);
     }
     this.#queue = this.#queue.filter(isOpen);
   }

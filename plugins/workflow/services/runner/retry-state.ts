@@ -1,4 +1,4 @@
-import { backoffDelay } from 'agent-gateway';
+import { backoffDelay, isDatabaseFull } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
@@ -108,7 +108,7 @@ export class RetryState {
     this.#failures += 1;
     slots.giveBackGranted();
     mailbox.polled(false);
-    mailbox.noteDelay(error);
+    mailbox.noteDelay(error, isDatabaseFull(error));
     if (hasWork()) await this.#core.pauses.pause(backoffDelay(this.#failures, FAILURE_PAUSE));
     mailbox.noteDelay(error);
   }

@@ -189,6 +189,34 @@ test('whoever asks gets an error after a bounded time from a database that says 
   await asked;
 });
 
+test('whoever asks on a full disk is told at once; results are kept, and whoever asks later is tried', async (t) => {
+  const world = new World(chain(1));
+  const replica = await world.replica({ limits: { leaseMs: 60_000 } });
+  const runId = await replica.run();
+  replica.store.before = (method) => {
+    if (method === 'create' || method === 'commit')
+      throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
+  };
+  replica.work('n1').succeed();
+  await settle();
+  const cancel = { type: 'cancel', by: 'anna' } as const;
+  await world.time.advance(50);
+  await Promise.all([
+    t.throwsAsync(replica.start(newRun), { message: 'the disk is full' }),
+    t.throwsAsync(Promise.all([replica.do(runId, cancel), world.time.advance(100)]), {
+      message: 'the disk is full',
+    }),
+  ]);
+  t.is(world.database.runs().length, 1);
+  const later = replica.do(runId, cancel);
+  replica.store.before = () => {};
+  await world.time.advance(1_000);
+  t.is((await later)?.verdict, 'already-completed');
+  t.is(world.database.run(runId).status, 'completed');
+  await replica.run();
+  t.is(replica.running, 1);
+});
+
 test('results are kept while the database is away', async (t) => {
   const world = new World(chain(1));
   const replica = await world.replica({ limits: { leaseMs: 600_000 } });
