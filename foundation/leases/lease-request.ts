@@ -37,7 +37,8 @@ export interface LeaseRequest {
 
 const MAX_TEXT = 200;
 const LIMIT = { least: 0, most: 1_000_000 };
-const TTL = { default: 20_000, least: 1_000, most: 60_000 };
+/** Milliseconds. */
+export const TTL = { default: 20_000, least: 1_000, most: 60_000 };
 const WAIT = { default: 30_000, least: 1, most: 3_600_000 };
 /** Letters, marks, numbers, punctuation, symbols and the blank: no control characters, line ends or half surrogate pairs. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;

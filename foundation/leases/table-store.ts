@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import type { Database, Family } from '../data/database.ts';
 import { withRetries } from '../data/retry.ts';
+import { TTL } from './lease-request.ts';
 import { type LeasePlace, type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
 import type { HeldName } from './leases.ts';
 
@@ -44,6 +45,8 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   const isLive = () => sql`name is not null and expires_at > ${now()}`;
   const at = ({ key, name }: LeasePlace) => sql`lease_key = ${key} and name = ${name}`;
   const of = (ticket: LeaseTicket) => sql`${at(ticket)} and ticket = ${ticket.id}`;
+  /** Given by a clock that was ahead. */
+  const isEarly = () => sql`expires_at > ${after(2 * TTL.most)}`;
   /** Tickets that are, or may be, in line. */
   const waiting = new Set<string>();
 
@@ -55,7 +58,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   }
 
   const first = (place: LeasePlace) => sql<string>`(select t.id from kernel_lease_tickets t
-    where t.lease_key = ${place.key} and t.name = ${place.name} and t.expires_at > ${now()}
+    where t.lease_key = ${place.key} and t.name = ${place.name} and t.expires_at > ${now()} and t.expires_at <= ${after(2 * PLACE_MS)}
     order by t.position, t.id limit 1)`;
 
   /** Takes the first free slot below the limit. Where the name has a row already, or an older ticket waits for it, nothing. */
@@ -85,12 +88,15 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   async function look(ticket: LeaseTicket) {
     const { key, name, id, limit } = ticket;
     const count = (condition: RawBuilder<unknown>) => sql`sum(case when ${condition} then 1 else 0 end)`;
-    type Seen = Record<'slots' | 'taken' | 'held' | 'own' | 'dead', unknown> & { first: string | null };
+    type Seen = Record<'slots' | 'taken' | 'held' | 'own' | 'dead' | 'early', unknown> & {
+      first: string | null;
+    };
     const { rows } = await run(sql<Seen>`
       select count(*) as slots, ${count(sql`slot < ${limit} and ${isLive()}`)} as taken,
         ${count(sql`name = ${name} and ${isLive()}`)} as held,
         ${count(sql`name = ${name} and ticket = ${id} and ${isLive()}`)} as own,
         ${count(sql`name = ${name} and not (${isLive()})`)} as dead,
+        ${count(isEarly())} as early,
         ${first(ticket)} as first
       from kernel_leases where lease_key = ${key} and (slot < ${limit} or name = ${name})`);
     const row = rows[0]!;
@@ -99,6 +105,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
       isHeld: Number(row.held) > 0 || (row.first ?? id) !== id,
       isFull: Number(row.taken) >= limit,
       hasDead: Number(row.dead) > 0,
+      hasEarly: Number(row.early) > 0,
       lacksSlots: Number(row.slots) < limit,
     };
   }
@@ -151,6 +158,10 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
       if (await takeFree(ticket)) return 'granted';
       const seen = await look(ticket);
       if (seen.isOwn && (await prolong(ticket)) !== 'gone') return 'granted';
+      // A holder that lives renews it meanwhile.
+      if (seen.hasEarly)
+        await run(sql`update kernel_leases set expires_at = ${after(TTL.most)}
+          where lease_key = ${ticket.key} and ${isEarly()}`);
       if (seen.isHeld) return held(ticket, inLine);
       if (seen.isFull) return 'full';
       // A dead holder does not keep its name.

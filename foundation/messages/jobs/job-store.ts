@@ -161,8 +161,14 @@ export function createJobStore(
       return (await run(statements[end.kind]())).changed > 0;
     },
 
-    /** Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old. */
-    async sweep(): Promise<Swept> {
+    /**
+     * Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old.
+     *
+     * @param lease milliseconds: a lease that ends much later was given by a clock that was ahead, and is cut to that. An attempt that lives renews it.
+     */
+    async sweep(lease: number): Promise<Swept> {
+      await run(sql`update ${table} set due_at = ${after(lease)}
+        where state = 'running' and due_at > ${after(2 * lease)}`);
       const ended = sql`state = 'running' and due_at <= ${now()}`;
       const died = await endLost(sql`${ended} and attempt >= max_attempts`);
       const again = await run(

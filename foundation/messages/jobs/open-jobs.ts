@@ -76,10 +76,12 @@ export function openJobs(
   const wakeUps = createWakeUps(events, JobsWaiting);
   /** The workers of this process, with their queues. */
   const workers = new Map<WakeableWorker, string>();
+  const lease = times.lease ?? LEASE_MS;
   const sweeper = createSweeper({
     store,
     metrics,
     clock,
+    lease,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
     onSwept({ begun, died }) {
@@ -92,7 +94,7 @@ export function openJobs(
       for (const queue of begun) wakeUps.send(queue);
     },
   });
-  const leases = createJobLeases({ store, clock, metrics, length: times.lease ?? LEASE_MS });
+  const leases = createJobLeases({ store, clock, metrics, length: lease });
   let closing: Promise<void> | undefined;
 
   function rowOf<T>(job: JobRef<T>, payload: T, { delay = 0, runAt, key }: PublishJobOptions) {
@@ -228,13 +230,14 @@ interface SweeperParts {
   readonly store: Pick<JobStore, 'sweep' | 'nextDue' | 'depths'>;
   readonly metrics: Pick<ReturnType<typeof createJobMetrics>, 'showDepths' | 'trouble'>;
   readonly clock: Pick<Clock, 'monotonic'>;
+  readonly lease: number;
   readonly every: number;
   readonly depthsEvery: number;
   readonly onSwept: (swept: Swept) => void;
 }
 
 /** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
-function createSweeper({ store, metrics, clock, every, depthsEvery, onSwept }: SweeperParts) {
+function createSweeper({ store, metrics, clock, lease, every, depthsEvery, onSwept }: SweeperParts) {
   let isClosed = false;
   let sweeping: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -268,7 +271,7 @@ function createSweeper({ store, metrics, clock, every, depthsEvery, onSwept }: S
   /** Milliseconds until the next sweep. */
   async function sweep(): Promise<number> {
     try {
-      onSwept(await store.sweep());
+      onSwept(await store.sweep(lease));
       if (clock.monotonic() - depthsAt >= depthsEvery) {
         depthsAt = clock.monotonic();
         metrics.showDepths(await store.depths());

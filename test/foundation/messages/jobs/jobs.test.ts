@@ -274,6 +274,21 @@ each('an attempt that ends when another has the job changes nothing', async (t, 
 });
 
 each(
+  'a job whose process died while the clock was far ahead is begun again after one lease',
+  async (t, fresh) => {
+    const { jobs, database } = await openReplica(t, fresh, { times: { lease: 300, sweep: 50 } });
+    const attempts: number[] = [];
+    await jobs.publish(database.forTenant(TENANT), charge(), { n: 1 });
+    await fresh.ask(
+      "update kernel_jobs set state = 'running', ticket = 'dead', attempt = 1, due_at = due_at + 34560000000",
+    );
+    jobs.work(charge(), async (_, { attempt }) => void attempts.push(attempt));
+    await eventually(() => attempts.length === 1);
+    t.deepEqual(attempts, [2]);
+  },
+);
+
+each(
   'a handler that does not end is left alone at its deadline, and the job is tried again',
   async (t, fresh) => {
     const { jobs, database, counts } = await openReplica(t, fresh);
