@@ -9,6 +9,8 @@ export interface McpHttpServer extends AsyncDisposable {
   readonly url: string;
   /** The headers of each request so far. */
   readonly requests: readonly http.IncomingHttpHeaders[];
+  /** Tells its clients that it has other tools. */
+  toolsChanged(): void;
 }
 
 /** Starts it. */
@@ -36,6 +38,7 @@ export async function startMcpHttpServer(): Promise<McpHttpServer> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     requests,
+    toolsChanged: () => handler.notify.toolsChanged(),
     async [Symbol.asyncDispose]() {
       await handler.close();
       server.closeAllConnections();

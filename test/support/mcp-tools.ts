@@ -22,6 +22,12 @@ export function createMcpTools(client: Readonly<Record<string, unknown>>): McpSe
     content: [{ type: 'text', text: 'It is broken.' }],
     isError: true,
   }));
+  server.registerTool('learn', { description: 'Gives the server another tool' }, () => {
+    server.registerTool('learned', { description: 'Was not there before' }, () => ({
+      content: [{ type: 'text', text: 'It was learned.' }],
+    }));
+    return { content: [] };
+  });
   server.registerTool('slow', { description: 'Never ends' }, () => new Promise(() => {}));
   return server;
 }

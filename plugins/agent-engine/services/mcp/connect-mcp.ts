@@ -35,23 +35,34 @@ const NO_VALIDATOR: jsonSchemaValidator = {
   },
 };
 
+/** Who is told what a server says of its tools. */
+export interface McpListener {
+  /** Why tools of a list are left out, once for each list. */
+  readonly onFlaws: (flaws: readonly string[]) => void;
+  /** The server has other tools than before. */
+  readonly onToolsChanged: (client: Client) => void;
+}
+
 /**
  * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in any case. The transports
  * follow redirects within the origin only. A connection that breaks closes, or fails the requests that wait for it, within a few seconds.
  *
  * @param version the gateway's, which is sent to the server
- * @param onFlaws is told why tools of a list are left out, once for each list
  */
 export async function connectMcp(
   endpoint: McpEndpoint,
   version: string,
   signal: AbortSignal,
-  onFlaws: (flaws: readonly string[]) => void,
+  { onFlaws, onToolsChanged }: McpListener,
 ): Promise<Client> {
-  const client = new Client(
+  const client: Client = new Client(
     { name: 'agent-gateway', version },
     {
       listMaxPages: MAX_PAGES,
+      listChanged: {
+        // Not listed at once: a server that tells it without end must not be asked without end.
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => onToolsChanged(client) },
+      },
       jsonSchemaValidator: NO_VALIDATOR,
       versionNegotiation: { mode: endpoint.transport === 'http' ? 'auto' : 'legacy' },
     },

@@ -91,22 +91,23 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
       'tools are left out: the server does not describe them as MCP demands',
     ),
   );
+  const toolLists = createToolLists(name, parts);
+  const listener = { onFlaws: warnOfFlaws, onToolsChanged: toolLists.drop };
   const connections = createMcpConnections({
     server: name,
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
       const endpoint = await resolve(spec, parts.resolveSecret);
-      return (await library()).connectMcp(endpoint, parts.version, end.signal, warnOfFlaws);
+      return (await library()).connectMcp(endpoint, parts.version, end.signal, listener);
     },
     failureOf,
     clock: parts.clock,
   });
-  const listTools = createToolLists(name, parts);
   return {
     ...connections,
     failureOf,
     timeoutMs: (spec.timeout ?? DEFAULT_TIMEOUT_S) * 1000,
-    tools: (tenantId, signal) => connections.use(tenantId, (client) => listTools(client, signal)),
+    tools: (tenantId, signal) => connections.use(tenantId, (client) => toolLists.of(client, signal)),
     async [Symbol.asyncDispose]() {
       end.abort();
       await connections[Symbol.asyncDispose]();
@@ -114,9 +115,9 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   };
 }
 
-/** Caches the tools of each connection for a while: agents list them before each turn. */
+/** Caches the tools of each connection for a while, or until the server says that they changed: agents list them before each turn. */
 function createToolLists(server: string, { clock, log }: Pick<McpKindParts, 'clock' | 'log'>) {
-  const known = new WeakMap<Client, { readonly tools: readonly McpTool[]; readonly until: number }>();
+  const known = new WeakMap<Client, { tools: readonly McpTool[]; until: number }>();
   // Each connection lists them again every half a minute.
   const warnOfLarge = throttledLog<number>(clock, (leftOut) =>
     log.warn(
@@ -124,16 +125,24 @@ function createToolLists(server: string, { clock, log }: Pick<McpKindParts, 'clo
       `tools are left out: description and schema have more than ${MAX_TOOL} characters`,
     ),
   );
-  return async (client: Client, signal: AbortSignal): Promise<readonly McpTool[]> => {
-    const now = clock.monotonic();
-    const listed = known.get(client);
-    if (listed !== undefined && now < listed.until) return listed.tools;
-    const { tools } = await client.listTools(undefined, { signal });
-    const small = tools.filter(isSmall);
-    if (small.length < tools.length) warnOfLarge(tools.length - small.length);
-    const kept = small.slice(0, MAX_TOOLS);
-    known.set(client, { tools: kept, until: now + LIST_MS });
-    return kept;
+  return {
+    async of(client: Client, signal: AbortSignal): Promise<readonly McpTool[]> {
+      const now = clock.monotonic();
+      const listed = known.get(client);
+      if (listed !== undefined && now < listed.until) return listed.tools;
+      // Kept before it is filled: a change while the server is listing drops this very list.
+      const list = { tools: [] as readonly McpTool[], until: now };
+      known.set(client, list);
+      const { tools } = await client.listTools(undefined, { signal });
+      const small = tools.filter(isSmall);
+      if (small.length < tools.length) warnOfLarge(tools.length - small.length);
+      list.tools = small.slice(0, MAX_TOOLS);
+      list.until = now + LIST_MS;
+      return list.tools;
+    },
+    drop(client: Client): void {
+      known.delete(client);
+    },
   };
 }
 

@@ -63,9 +63,30 @@ test('the tools of a program are listed and called', async (t) => {
   t.is(source.prefix, 'mcp://tools/');
   t.deepEqual(
     tools.map(({ ref }) => ref),
-    ['mcp://tools/add', 'mcp://tools/client', 'mcp://tools/broken', 'mcp://tools/slow'],
+    ['add', 'client', 'broken', 'learn', 'slow'].map((name) => `mcp://tools/${name}`),
   );
   t.deepEqual(await tool('add').invoke({ a: 2, b: 40 }, toolContext()), { content: '42', isError: false });
+});
+
+test('a tool that a call gave to the server is there in the next turn', async (t) => {
+  const { source, tool } = await open(t, STDIO);
+  await tool('learn').invoke({}, toolContext());
+  const tools = await source.list('tenant', AbortSignal.timeout(20_000));
+  const learned = tools.find(({ name }) => name === 'learned')!;
+  t.like(await learned.invoke({}, toolContext()), { content: 'It was learned.' });
+});
+
+test('tools are listed again after a change, over HTTP too, and once however often the server tells it', async (t) => {
+  await using server = await startMcpHttpServer();
+  const { source } = await open(t, { transport: 'http', url: server.url });
+  const list = () => source.list('tenant', AbortSignal.timeout(20_000));
+  const before = server.requests.length;
+  await list();
+  t.is(server.requests.length, before);
+  for (let times = 0; times < 1000; times += 1) server.toolsChanged();
+  await until(async () => (await list()).length > 0 && server.requests.length > before);
+  await list();
+  t.true(server.requests.length < before + 100, 'only who asks for the tools lists them');
 });
 
 test('a program finds nothing in its environment but PATH and what its resource says', async (t) => {
