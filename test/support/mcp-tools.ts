@@ -28,6 +28,9 @@ export function createMcpTools(client: Readonly<Record<string, unknown>>): McpSe
     }));
     return { content: [] };
   });
+  server.registerTool('long', { description: 'Says more than a message may have' }, () => ({
+    content: [{ type: 'text', text: 'x'.repeat(5 * 1024 * 1024) }],
+  }));
   server.registerTool('slow', { description: 'Never ends' }, () => new Promise(() => {}));
   return server;
 }

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 /** The longest end of an event: `\r\n\r\n`. */
 const END_BYTES = 4;
 /** What ends an event of an event stream. */
@@ -6,9 +8,12 @@ const ENDS = ['\n\n', '\r\n\r\n', '\r\r'];
 /**
  * Makes a `fetch` whose answers fail, and close their connection, once one message is too long: an answer as a whole, of an event stream one event. The
  * library reads a message into memory before it looks at it.
+ *
+ * @param onTooLong is told before the answer fails, in the asynchronous context of the request
  */
-export function boundedFetch(maxBytes: number) {
+export function boundedFetch(maxBytes: number, onTooLong: () => void) {
   return async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    const tell = AsyncLocalStorage.bind(onTooLong);
     const response = await fetch(url, init);
     // Redirects are followed, or refused, by the library, which does not read them.
     if (response.body === null || (response.status >= 300 && response.status < 400)) return response;
@@ -16,8 +21,9 @@ export function boundedFetch(maxBytes: number) {
     const bytesOf = /^text\/event-stream\b/i.test(type) ? eventBytes() : allBytes();
     const bound = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        if (bytesOf(chunk) <= maxBytes) controller.enqueue(chunk);
-        else controller.error(new Error(`The MCP server sent a message of more than ${maxBytes} bytes.`));
+        if (bytesOf(chunk) <= maxBytes) return controller.enqueue(chunk);
+        tell();
+        controller.error(new Error(`The MCP server sent a message of more than ${maxBytes} bytes.`));
       },
     });
     return new Response(response.body.pipeThrough(bound), response);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Client,
   type JsonSchemaValidator,
@@ -55,7 +56,7 @@ export async function connectMcp(
   signal: AbortSignal,
   { onFlaws, onToolsChanged }: McpListener,
 ): Promise<Client> {
-  const client: Client = new Client(
+  const client: CallingClient = new CallingClient(
     { name: 'agent-gateway', version },
     {
       listMaxPages: MAX_PAGES,
@@ -68,7 +69,7 @@ export async function connectMcp(
     },
   );
   try {
-    const transport = transportOf(endpoint);
+    const transport = transportOf(endpoint, client);
     await client.connect(transport, { signal, timeout: CONNECT_MS });
     keepSoundTools(transport, onFlaws);
   } catch (error) {
@@ -78,8 +79,42 @@ export async function connectMcp(
   // All answers come on one stream. The library reopens it when it breaks, but the session and its answers are lost with the first one.
   client.onerror = (error) => {
     if (error instanceof SseError) client.close().catch(() => {});
+    if (TOO_LONG_FOR_BUFFER.test(error.message)) client.tellTooLong();
   };
   return client;
+}
+
+/** What the library says before it closes the connection of a program. */
+const TOO_LONG_FOR_BUFFER = /^ReadBuffer exceeded maximum size/;
+
+/** The call of a tool that a request belongs to. */
+const calling = new AsyncLocalStorage<{ isTooLong: boolean }>();
+
+/** A call failed since the server sent a longer result than is read. */
+class TooLongError extends Error {}
+
+/** Knows which call of a tool fails since its result is too long: the library says of it what it says of any connection that broke. */
+class CallingClient extends Client {
+  readonly #calls = new Set<{ isTooLong: boolean }>();
+
+  override async callTool(...asked: Parameters<Client['callTool']>): ReturnType<Client['callTool']> {
+    const call = { isTooLong: false };
+    this.#calls.add(call);
+    try {
+      return await calling.run(call, () => super.callTool(...asked));
+    } catch (cause) {
+      throw call.isTooLong ? new TooLongError('The result is too long.', { cause }) : cause;
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  /** The request at hand got a message that is too long; on a stream that all requests share it can be told of a single one only. */
+  tellTooLong(): void {
+    const [only] = this.#calls.size === 1 ? this.#calls : [];
+    const call = calling.getStore() ?? only;
+    if (call !== undefined) call.isTooLong = true;
+  }
 }
 
 /** Lists of tools reach the library without what it would refuse: one flaw of one tool would cost all of them. */
@@ -110,7 +145,7 @@ export function soundTools(listed: readonly unknown[]) {
   return { tools, flaws };
 }
 
-function transportOf(endpoint: McpEndpoint) {
+function transportOf(endpoint: McpEndpoint, client: CallingClient) {
   if (endpoint.transport === 'stdio') {
     const { command, args, env } = endpoint;
     return new StdioClientTransport({
@@ -121,7 +156,10 @@ function transportOf(endpoint: McpEndpoint) {
       maxBufferSize: MAX_MESSAGE,
     });
   }
-  const options = { requestInit: { headers: { ...endpoint.headers } }, fetch: boundedFetch(MAX_MESSAGE) };
+  const options = {
+    requestInit: { headers: { ...endpoint.headers } },
+    fetch: boundedFetch(MAX_MESSAGE, () => client.tellTooLong()),
+  };
   const url = new URL(endpoint.url);
   return endpoint.transport === 'sse'
     ? new SSEClientTransport(url, options)
@@ -159,6 +197,7 @@ const LOST: ReadonlySet<string> = new Set([SdkErrorCode.ConnectionClosed, SdkErr
 
 /** What an error of a request says of its connection. Pure. */
 export function failureOf(error: unknown): McpFailure {
+  if (error instanceof TooLongError) return 'too-long';
   if (error instanceof ProtocolError) return error.data === BROKEN ? 'broken' : 'answer';
   if (error instanceof SdkHttpError) {
     // A server answers 404 if it does not know the session (any more); servers that follow the examples of the project's library answer 400.

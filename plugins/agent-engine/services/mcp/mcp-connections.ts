@@ -13,10 +13,10 @@ interface Connection {
 }
 
 /**
- * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `refused`: the connection is unusable, and nothing was
- * done. `broken`: the connection is unusable, and what was done is not known.
+ * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `too-long`: the call was carried out, and its result
+ * is not read. `refused`: the connection is unusable, and nothing was done. `broken`: the connection is unusable, and what was done is not known.
  */
-export type McpFailure = 'answer' | 'harmless' | 'refused' | 'broken';
+export type McpFailure = 'answer' | 'harmless' | 'too-long' | 'refused' | 'broken';
 
 /** What connections are made with. */
 export interface McpConnectionsParts {

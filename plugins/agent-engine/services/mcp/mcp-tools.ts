@@ -48,18 +48,22 @@ async function call(
     // What the server says about the arguments helps the model to do better; what broke on the way is the operator's business.
     if (failure === 'answer') return { content: (error as Error).message, isError: true };
     log.warn({ err: error, mcp_server: server, tool: asked.name }, 'a call of an MCP server failed');
+    if (failure === 'too-long') return { content: TOO_LONG, isError: true };
     if (failure === undefined) throw error;
     throw McpErrors.unavailable(WORDS[failure](server), { cause: error });
   }
 }
 
 /** For the model, and for people who read its conversation: is it of use to try again? */
-const WORDS: Readonly<Record<Exclude<McpFailure, 'answer'>, (server: string) => string>> = {
+const WORDS: Readonly<Record<Exclude<McpFailure, 'answer' | 'too-long'>, (server: string) => string>> = {
   refused: (server) => `The MCP server "${server}" is not available.`,
   broken: (server) =>
     `The connection to the MCP server "${server}" broke. Whether the call was carried out is not known.`,
   harmless: (server) => `The MCP server "${server}" gave no answer that can be used.`,
 };
+
+const TOO_LONG =
+  'The call was carried out, but its result is larger than 4 MiB, so it was not read. Do not repeat the call as it is: ask for less.';
 
 function hold(server: string, servers: ResourceView<McpServer>): ResourceLease<McpServer> {
   const lease = servers.acquire(server);

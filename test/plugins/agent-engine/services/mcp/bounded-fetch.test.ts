@@ -22,7 +22,9 @@ async function read(t: ExecutionContext, type: string, pieces: readonly string[]
     server.closeAllConnections();
     server.close();
   });
-  const response = await boundedFetch(MOST)(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const response = await boundedFetch(MOST, () => {})(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+  );
   t.deepEqual([response.status, response.headers.get('mcp-session-id')], [status, 's']);
   return response.text();
 }
