@@ -8,6 +8,7 @@ import type { CrashRecord } from '../foundation/code/crash-record.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { requireKnown } from '../foundation/config/unknown-plugins.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
+import { createFailureLog } from '../foundation/errors/failure-log.ts';
 import { BodyBudget } from '../foundation/http/body-budget.ts';
 import { createRefuseConnection } from '../foundation/http/refusals.ts';
 import { createSourceAddress } from '../foundation/http/source-address.ts';
@@ -269,7 +270,7 @@ function chainServices(
   infrastructure: Infrastructure,
   { chain: authentication, tenants }: Authentication,
 ) {
-  const { clock, metrics, redis } = infrastructure;
+  const { clock, log, metrics, redis } = infrastructure;
   const limits = new RequestLimits({
     windows: createRateLimits({ redis, deployment: settings.services.deployment, clock }),
     settings: settings.rateLimits,
@@ -282,6 +283,7 @@ function chainServices(
     tenants,
     limits,
     access: logging.access,
+    logFailure: createFailureLog(log, clock),
     sourceAddress: createSourceAddress(settings.trustedProxies),
     streams: createStreamLimit(settings.maxStreamsPerUser),
     credentials: createCredentialWatch(authentication, tenants),

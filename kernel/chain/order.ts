@@ -1,9 +1,10 @@
 import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
+import type { LogFailure } from '../../foundation/errors/failure-log.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
-import type { Logger, Logging } from '../../foundation/observability/logger.ts';
+import type { Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
 import type { RouteTable } from '../http/route-table.ts';
@@ -34,7 +35,7 @@ export interface ChainServices extends HandlerServices {
   readonly traces: Tracing;
   readonly http: HttpMetrics;
   readonly origins: readonly string[];
-  readonly log: Logger;
+  readonly logFailure: LogFailure;
   readonly access: Logging['access'];
   readonly clock: Clock;
   readonly ids: Ids;
@@ -51,13 +52,13 @@ export interface ChainServices extends HandlerServices {
  * settled, as soon as the request has its id. The stages of plugins are asked twice: before anything is known of the caller, and when it is admitted.
  */
 export function chain(table: () => RouteTable, services: ChainServices): readonly Middleware[] {
-  const { clock, ids, log, limits, anonymousAllowed } = services;
+  const { clock, ids, limits, anonymousAllowed } = services;
   return [
     enter(table, clock, services.sourceAddress, services.hasStarted),
     tracing(services.traces),
     metrics(services.http),
     requestId(ids),
-    errors(log),
+    errors(services.logFailure),
     cors(services.origins),
     stages(services.stages, 'before'),
     auth(createIdentify(services.authentication, anonymousAllowed), services.bodies),

@@ -2,19 +2,20 @@ import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
+import type { LogFailure } from '../../foundation/errors/failure-log.ts';
 import { renderGrpcError } from '../../foundation/errors/render-grpc.ts';
 import { HTTP_STATUS } from '../../foundation/errors/status.ts';
 import { encodeStatusDetails, STATUS_DETAILS } from '../../foundation/grpc/status-details.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { auditEntry, concernsAudit } from '../chain/audit.ts';
 import type { Outcome } from '../chain/call-state.ts';
-import { logFailure } from '../chain/errors.ts';
 import type { GrpcState } from './grpc-state.ts';
 
 /** What the end of a call needs. */
 interface EndingParts {
   readonly trail: AuditTrail;
   readonly log: Logger;
+  readonly logFailure: LogFailure;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -26,7 +27,7 @@ export type Ending = ReturnType<typeof createEnding>;
  * is in the journal before the last message (of a stream: the status) leaves, so that nothing a client has seen whole can
  * be missing after a crash.
  */
-export function createEnding(state: GrpcState, { trail, log, clock, ids }: EndingParts) {
+export function createEnding(state: GrpcState, { trail, log, logFailure, clock, ids }: EndingParts) {
   let isDecided = false;
   let isAudited = false;
   let isRecorded = false;
@@ -37,7 +38,7 @@ export function createEnding(state: GrpcState, { trail, log, clock, ids }: Endin
     isDecided = true;
     const error = state.errorOf(thrown);
     state.errorCode = error.code;
-    logFailure(log, state, error);
+    logFailure(state, error);
     const status = HTTP_STATUS[error.kind];
     await record(outcomeOf(status));
     const rendered = renderGrpcError(error);

@@ -34,6 +34,7 @@ export interface GrpcChainServices
     | 'limits'
     | 'traces'
     | 'log'
+    | 'logFailure'
     | 'access'
     | 'clock'
     | 'ids'

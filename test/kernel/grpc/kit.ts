@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
+import { createFailureLog } from '../../../foundation/errors/failure-log.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { BodyBudget } from '../../../foundation/http/body-budget.ts';
 import { createRefuseConnection } from '../../../foundation/http/refusals.ts';
@@ -156,6 +157,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     }),
     traces: options.traces ?? (await createTracing(noTraces)),
     access: accessLog,
+    logFailure: createFailureLog(log, clock),
     log,
     clock,
     ids,

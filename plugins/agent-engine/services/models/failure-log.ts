@@ -1,4 +1,4 @@
-import { type Clock, GatewayError, type Logger, throttledLog } from 'agent-gateway';
+import { type Clock, type GatewayError, type Logger, throttledLog } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 
 /** Reports that a call of the model with this label failed, in a way that nothing else logs. */
