@@ -3,6 +3,7 @@ import { ConfigurationError } from '../foundation/config/configuration-error.ts'
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
+import { kernelRegistrations } from '../foundation/gateway-tables.ts';
 import { readTlsFiles } from '../foundation/grpc/tls.ts';
 import { createHiddenTexts } from '../foundation/observability/redact-fields.ts';
 import { describeProblem } from '../foundation/resources/problem.ts';
@@ -10,7 +11,7 @@ import type { FileReport } from '../foundation/resources/report.ts';
 import { describe, type Finding, finding, skipped } from './finding.ts';
 import type { Outcome } from './outcome.ts';
 import { reachable } from './reachability.ts';
-import { rehearse } from './rehearsal.ts';
+import { type Rehearsal, rehearse } from './rehearsal.ts';
 
 /**
  * `saas-api check`: whether a start would succeed with these variables and files, and whether the servers and folders that it needs can be used. Changes nothing:
@@ -42,11 +43,15 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
     finding(file, gatewayFile.problems, gatewayFile.value?.exists ? 'valid' : 'not there: all defaults'),
   ];
   if (settings === undefined) return [...found, skipped('plugins'), skipped('servers')];
-  const plugins = rehearsal.value ?? [skipped('plugins'), skipped(settings.services.agentsDir)];
+  const { findings: plugins, registrations } = rehearsal.value ?? {
+    findings: [skipped('plugins'), skipped(settings.services.agentsDir)],
+    registrations: kernelRegistrations(),
+  };
+  const servers = await reachable(settings, registrations);
   const { tls } = settings.services.grpc;
   const certificate =
     tls && finding('TLS of gRPC', (await problemsOf(() => readTlsFiles(tls))).problems, tls.cert);
-  return [...found, ...plugins, ...(certificate ? [certificate] : []), ...(await reachable(settings))];
+  return [...found, ...plugins, ...(certificate ? [certificate] : []), ...servers];
 }
 
 /** Plugins and agents.d. */
@@ -54,14 +59,15 @@ async function rehearsed(
   settings: KernelSettings,
   env: Environment,
   hide: (secret: string) => void,
-): Promise<readonly Finding[]> {
+): Promise<{ readonly findings: readonly Finding[] } & Pick<Rehearsal, 'registrations'>> {
   const { agentsDir } = settings.services;
   await using rehearsal = await rehearse({ settings, env, withResources: true, onSecret: hide });
-  const { plugins, problems, resources } = rehearsal;
-  return [
+  const { plugins, problems, resources, registrations } = rehearsal;
+  const findings = [
     finding('plugins', problems, plugins.join(', ')),
     resourceFinding(agentsDir, resources, problems.length === 0),
   ];
+  return { findings, registrations };
 }
 
 function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {

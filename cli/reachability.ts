@@ -5,7 +5,7 @@ import { endsWithin, within } from '../foundation/base/deadline.ts';
 import { GatewayError } from '../foundation/base/gateway-error.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
-import { reachDatabase } from '../foundation/data/database.ts';
+import { type Registration, reachDatabase } from '../foundation/data/database.ts';
 import { openObjects } from '../foundation/objects/open-objects.ts';
 import { createLogger, type Logger } from '../foundation/observability/logger.ts';
 import { openRedis } from '../foundation/redis/open-redis.ts';
@@ -20,11 +20,18 @@ const SECOND_CHANCE = 3_000;
 const log: Logger = createLogger({ level: 'silent', destination: { write: () => {} } }).logger;
 const common = { clock: systemClock, ids: createIds(systemClock), log };
 
-/** Whether database, Redis, object store and the folders on this machine can be used. All are asked at one time, each for ten seconds at most. */
-export function reachable(settings: KernelSettings): Promise<readonly Finding[]> {
+/**
+ * Whether database, Redis, object store and the folders on this machine can be used. All are asked at one time, each for ten seconds at most.
+ *
+ * @param registrations what a start would register with the database, which must not be newer
+ */
+export function reachable(
+  settings: KernelSettings,
+  registrations: readonly Registration[],
+): Promise<readonly Finding[]> {
   const { database, dataDir, redisUrl, services } = settings;
   return Promise.all([
-    found('database', () => reachTheDatabase(database)),
+    found('database', () => reachTheDatabase(database, registrations)),
     found('redis', async () => (redisUrl === undefined ? 'not configured' : reachRedis(settings, redisUrl))),
     found('objects', () => reachObjects(services.objectStore)),
     found('data folder', () => writable(dataDir)),
@@ -52,15 +59,21 @@ function reason(error: unknown): string {
 }
 
 /** A database of SQLite: its file, or the folder in which it will be made. @throws Error saying why it cannot be used */
-export async function reachSqlite(file: string): Promise<string> {
+export async function reachSqlite(
+  file: string,
+  registrations: readonly Registration[] = [],
+): Promise<string> {
   if (!(await isThere(file))) return `sqlite: ${file} will be made in ${await writable(path.dirname(file))}`;
-  await reachDatabase({ driver: 'sqlite', file, ...common });
+  await reachDatabase({ driver: 'sqlite', file, ...common }, registrations);
   return `sqlite: ${file}`;
 }
 
-async function reachTheDatabase(database: KernelSettings['database']): Promise<string> {
-  if (database.driver === 'sqlite') return reachSqlite(database.file);
-  await reachDatabase({ ...database, ...common });
+async function reachTheDatabase(
+  database: KernelSettings['database'],
+  registrations: readonly Registration[],
+): Promise<string> {
+  if (database.driver === 'sqlite') return reachSqlite(database.file, registrations);
+  await reachDatabase({ ...database, ...common }, registrations);
   return `${database.driver} at ${hostOf(database.url)}`;
 }
 

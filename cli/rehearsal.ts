@@ -8,6 +8,8 @@ import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import type { Environment } from '../foundation/config/read-config.ts';
 import { unknownInFile, unknownInVariable } from '../foundation/config/unknown-plugins.ts';
+import type { Registration } from '../foundation/data/database.ts';
+import { kernelRegistrations } from '../foundation/gateway-tables.ts';
 import type { Address } from '../foundation/http/address.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
@@ -24,7 +26,7 @@ import { PluginChangeError } from '../kernel/host/errors.ts';
 import { createConfiguration } from '../kernel/host/gateway-configuration.ts';
 import { jobRoutes } from '../kernel/host/job-routes.ts';
 import { withNeeded } from '../kernel/host/needed-plugins.ts';
-import { readSettings } from '../kernel/host/plugin-configuration.ts';
+import { readSettings, registrationOf } from '../kernel/host/plugin-configuration.ts';
 import { PluginFolders, pluginsOf } from '../kernel/host/plugin-folders.ts';
 import { PluginHost } from '../kernel/host/plugin-host.ts';
 import { createPublication } from '../kernel/host/publication.ts';
@@ -52,6 +54,8 @@ export interface Rehearsal extends AsyncDisposable {
   readonly problems: readonly string[];
   /** The plugins that would run. */
   readonly plugins: readonly string[];
+  /** What the kernel, and the plugins that would run, register with the database. */
+  readonly registrations: readonly Registration[];
   /** The outcome for each file of agents.d. */
   readonly resources: readonly FileReport[];
   /** What `GET /v1/openapi` would answer. */
@@ -142,9 +146,15 @@ export async function rehearse({
   await startAll(host, file);
 
   const closing = opened.move();
+  const running = host.slots.all.filter(({ current }) => current !== undefined);
+  const known = new Map(running.map(({ name, plugin }) => [name, plugin!]));
   return {
     problems: problemsOf(host, file, env, settings.plugins ?? [], only),
-    plugins: host.slots.all.filter(({ current }) => current !== undefined).map(({ name }) => name),
+    plugins: [...known.keys()],
+    registrations: [
+      ...kernelRegistrations(),
+      ...[...known.values()].map((one) => registrationOf(one, file, known)),
+    ],
     resources: infrastructure.resources.report().files,
     openapi: () => openApiDocument(listeners.routes(), VERSION, authentication.chain.kinds()),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),

@@ -115,9 +115,14 @@ const auditActions: Migration = {
 
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
+  for (const registration of kernelRegistrations()) await database.register(registration);
+}
+
+/** What the kernel and its services keep in the database, in the order in which it is registered. */
+export function kernelRegistrations(): readonly Registration[] {
   const messages = [jobRegistration, subscriptionRegistration];
   const services = [egressRegistration, leaseRegistration, ...messages, scheduleRegistration];
-  for (const registration of [kernelRegistration, ...services]) await database.register(registration);
+  return [kernelRegistration, ...services];
 }
 
 /** What the kernel itself keeps in the database. Registered first, before any plugin. */

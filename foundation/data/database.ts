@@ -144,10 +144,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 /**
  * Connects to the database of these options as a start would, and closes the connection. Makes neither role nor table; a SQLite file that is missing is made.
  *
- * @throws DatabaseStartError like `openDatabase`
+ * @param registrations what a start would register: that the database is not newer than one of them is looked at, too
+ * @throws DatabaseStartError like `openDatabase` and `Database.register`
  */
-export async function reachDatabase(options: DatabaseOptions): Promise<void> {
-  await SqlDatabase.reach(options, connect);
+export async function reachDatabase(
+  options: DatabaseOptions,
+  registrations: readonly Registration[] = [],
+): Promise<void> {
+  await SqlDatabase.reach(options, connect, registrations);
 }
 
 /** Loads no driver but the family's own. */

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Compilable } from 'kysely';
 import { DatabaseStartError } from './errors.ts';
 import type { Migration, MigrationQueries, MovedMigration } from './migration.ts';
+import { readColumns } from './schema/catalogue.ts';
 import { createJournal, JOURNAL, type JournalRow, readJournal, record } from './schema/journal.ts';
 import { locked, type MigrationTarget } from './schema/locked.ts';
 import {
@@ -56,6 +57,16 @@ export async function migrate(target: MigrationTarget, migrated: Migrated): Prom
     assertKnown(owner, migrations, journal);
     await work({ ...target, kysely: queries }, owner, worksOf(built, journal));
   });
+}
+
+/** Refuses a database that is newer than this build, as `migrate` does; changes nothing. @throws DatabaseStartError */
+export async function assertNotNewer(
+  { family, kysely }: Pick<MigrationTarget, 'family' | 'kysely'>,
+  { owner, migrations }: Migrated,
+): Promise<void> {
+  const columns = (await readColumns(family, kysely, [JOURNAL])).get(JOURNAL);
+  // Without a journal nothing was migrated; one of a version before lacks columns.
+  if (columns?.has('successor')) assertKnown(owner, migrations, await readJournal(kysely, owner));
 }
 
 /** A migration with the texts of its statements, and what the journal has of it: nothing where it was never begun. */

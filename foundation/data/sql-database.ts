@@ -18,7 +18,8 @@ import { createPatientConnection, type PatientConnection } from './drivers/patie
 import { EntityRegistry } from './entity-registry.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import type { Family } from './family.ts';
-import { migrate } from './migrate.ts';
+import { assertNotNewer, migrate } from './migrate.ts';
+import type { MigrationQueries } from './migration.ts';
 import { withRetries } from './retry.ts';
 import {
   APPLICATION_ROLE,
@@ -120,9 +121,19 @@ export class SqlDatabase implements Database, TenantSource {
   }
 
   /** Connects, and closes again; see `reachDatabase`. */
-  static async reach(options: DatabaseOptions, connectFamily: Connect): Promise<void> {
-    const { orm } = await connectFamily(options.driver, toConnectOptions(options, new Tenancies()));
-    await orm.close(true);
+  static async reach(
+    options: DatabaseOptions,
+    connectFamily: Connect,
+    registrations: readonly Registration[],
+  ): Promise<void> {
+    const { driver: family } = options;
+    const { orm } = await connectFamily(family, toConnectOptions(options, new Tenancies()));
+    try {
+      const kysely = orm.em.getKysely() as MigrationQueries;
+      for (const registration of registrations) await assertNotNewer({ family, kysely }, registration);
+    } finally {
+      await orm.close(true);
+    }
   }
 
   get isMySql(): boolean {

@@ -3,6 +3,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import test from 'ava';
+import pino from 'pino';
+import { systemClock } from '../../foundation/base/clock.ts';
+import { openDatabase } from '../../foundation/data/database.ts';
+import { registerKernelTables } from '../../foundation/gateway-tables.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import { available } from '../support/services.ts';
@@ -57,6 +61,31 @@ test('the file of the database of jobs is looked at, and not made', async (t) =>
     if (told !== undefined) t.regex(stdout, told);
   }
   t.deepEqual(await readdir(folder), ['note']);
+});
+
+test('a database that is newer than the kernel or a plugin is wrong, in the words of a start', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = path.join(folder, 'gateway.db');
+  const database = await openDatabase({
+    driver: 'sqlite',
+    file,
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+  });
+  await registerKernelTables(database);
+  const newer = (owner: string) =>
+    database
+      .system()
+      .execute('insert into schema_migrations (owner, name) values (?, ?)', [owner, '900-later']);
+  const check = () => run(t, folder, ['check'], { SVC_DATA_DIR: '.' });
+  for (const owner of ['platform', 'kernel.jobs']) {
+    await newer(owner);
+    const { code, stdout } = await check();
+    t.is(code, 1);
+    const told = `The database is newer than this build: ${owner} has the migration 900-later, which this build does not know`;
+    t.true(stdout.includes(`wrong    database\n  ${told}\n`), stdout);
+  }
+  await database.close();
 });
 
 test('the form of an address is advised in full', async (t) => {

@@ -9,6 +9,7 @@ import {
   type Migration,
   openDatabase,
   type Registration,
+  reachDatabase,
 } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
@@ -299,10 +300,14 @@ eachDatabase(
 eachDatabase(test, 'a database that is newer than the build is refused', async (t, fresh) => {
   const database = await openDatabase(fresh.options);
   t.teardown(() => database.close());
-  await database.register(samples);
   const [first] = samples.migrations as [Migration];
   const older = { ...samples, migrations: [first] };
-  await t.throwsAsync(database.register(older), { message: /newer than this build.*002-flag/ });
+  await t.notThrowsAsync(reachDatabase(fresh.options, [older]), 'nothing was migrated');
+  await database.register(samples);
+  await t.notThrowsAsync(reachDatabase(fresh.options, [samples]));
+  const refusal = { name: 'DatabaseStartError', message: /newer than this build.*002-flag/ };
+  await t.throwsAsync(database.register(older), refusal);
+  await t.throwsAsync(reachDatabase(fresh.options, [notes, older]), refusal);
 });
 
 eachDatabase(test, 'migrations out of order are refused', async (t, fresh) => {
