@@ -1,9 +1,9 @@
-import { lstat, open, readlink, realpath, stat, unlink } from 'node:fs/promises';
+import { lstat, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
-import { ignoreMissing, isSystemError, writeAtomically } from '../base/durable-file.ts';
+import { isSystemError, writeAtomically } from '../base/durable-file.ts';
+import { whileLocked } from '../base/file-lock.ts';
 import { Mutex } from '../base/semaphore.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { isMapping } from './field-codec.ts';
@@ -29,13 +29,6 @@ export interface GatewayFileChange {
 /** The file may hold secrets: a new one is for its owner alone. */
 const NEW_FILE_MODE = 0o600;
 
-/** Milliseconds between two looks at the lock of another process. */
-const LOCK_POLL = 20;
-/** Milliseconds after which a lock is one that a killed process left: a change takes a few. */
-const LOCK_ABANDONED = 3_000;
-/** Milliseconds after which a change is given up. */
-const LOCK_PATIENCE = 15_000;
-
 /**
  * Changes gateway.yaml and returns what it says now. Comments and order stay (indentation is made regular); a missing file is created. The new content
  * replaces the old one atomically, behind a symbolic link too, and keeps its mode. Changes of several processes wait for each other.
@@ -56,40 +49,10 @@ export function changeGatewayFile(file: string, change: GatewayFileChange): Prom
     };
     const { isSame, after } = await changed();
     // Where there is nothing to write, the folder may be read-only.
-    return isSame ? after : asFileProblem(file, () => whileLocked(file, target, write));
+    return isSame
+      ? after
+      : asFileProblem(file, () => whileLocked(target, write, (reason) => problem(file, reason)));
   });
-}
-
-/** Does `work` while no other process changes the file: replicas may share it. A lock that a killed process left is taken over. */
-async function whileLocked<T>(file: string, target: string, work: () => Promise<T>): Promise<T> {
-  const lock = path.join(path.dirname(target), `.${path.basename(target)}.lock`);
-  let waited = 0;
-  for (let seen: bigint | undefined, since = 0; !(await isCreated(lock)); waited += LOCK_POLL) {
-    if (waited >= LOCK_PATIENCE) {
-      const message = `is being changed by other processes; if there are none, delete ${lock}`;
-      throw new ConfigurationError([{ name: '', file, message }]);
-    }
-    const now = await stat(lock, { bigint: true }).catch(ignoreMissing);
-    if (now?.ctimeNs !== seen) [seen, since] = [now?.ctimeNs, waited];
-    else if (waited - since >= LOCK_ABANDONED) await unlink(lock).catch(ignoreMissing);
-    await pause(LOCK_POLL);
-  }
-  try {
-    return await work();
-  } finally {
-    await unlink(lock).catch(ignoreMissing);
-  }
-}
-
-/** False where it is there already. */
-async function isCreated(lock: string): Promise<boolean> {
-  try {
-    await (await open(lock, 'wx', NEW_FILE_MODE)).close();
-    return true;
-  } catch (error) {
-    if (isSystemError(error, 'EEXIST')) return false;
-    throw error;
-  }
 }
 
 function changeText(file: string, before: string | undefined, change: GatewayFileChange): string {
@@ -113,8 +76,11 @@ function stringify(file: string, document: Document): string {
 }
 
 function shared(file: string, cause?: unknown): ConfigurationError {
-  const message = 'cannot be changed by itself, since it shares values by anchors; edit it by hand';
-  return new ConfigurationError([{ name: '', file, message }], { cause });
+  return problem(
+    file,
+    'cannot be changed by itself, since it shares values by anchors; edit it by hand',
+    cause,
+  );
 }
 
 function rootOf(document: Document): YAMLMap {
@@ -170,8 +136,12 @@ async function asFileProblem<T>(file: string, write: () => Promise<T>): Promise<
       error.code === 'EBUSY'
         ? 'is mounted as a single file, mount its folder instead'
         : `cannot be written (${error.code})`;
-    throw new ConfigurationError([{ name: '', file, message: reason }], { cause: error });
+    throw problem(file, reason, error);
   }
+}
+
+function problem(file: string, message: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError([{ name: '', file, message }], { cause });
 }
 
 async function modeOf(target: string): Promise<number> {
@@ -203,9 +173,7 @@ async function targetOf(file: string): Promise<string> {
 
 function unresolvable(file: string, error: unknown): unknown {
   if (!isSystemError(error)) return error;
-  return new ConfigurationError([{ name: '', file, message: `cannot be read (${error.code})` }], {
-    cause: error,
-  });
+  return problem(file, `cannot be read (${error.code})`, error);
 }
 
 /** One queue for all files: changes are rare, and links alias paths. */

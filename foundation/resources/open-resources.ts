@@ -22,6 +22,7 @@ import {
 import { createReloadLog, type FileReport, failures, type ResourcesReport, reportFiles } from './report.ts';
 import {
   byKind,
+  type FileWriteOptions,
   type KindRegistration,
   RESOURCE_LIMITS,
   RESOURCE_TIMES,
@@ -216,11 +217,11 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
       });
     },
 
-    write(file: string, yaml: string, { isNew = false } = {}): Promise<FileReport> {
+    write(file: string, yaml: string, options: FileWriteOptions = {}): Promise<FileReport> {
       return inTurn(async () => {
         const target = writablePath(folder, file);
         await look();
-        if ((await hasFile(target)) && isNew) throw fileExists(target);
+        if ((await hasFile(target)) && options.isNew) throw fileExists(target);
         const { valid, errors } = validate(yaml);
         if (!valid)
           throw ResourceErrors.invalid(undefined, { errors: errors.map((error) => ({ ...error })) });
@@ -228,9 +229,11 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
         const staged = await live.stage(followed.files.with(file, yaml), live.kinds, true);
         try {
           refuseFailing(staged, file);
-          await putFile(target, yaml, isNew);
+          await putFile(target, yaml, options);
         } catch (failure) {
           live.discard(staged);
+          // What another replica has written meanwhile is known to who tries again.
+          await look();
           throw failure;
         }
         publish(staged, 'written');

@@ -44,9 +44,17 @@ export interface Resources {
    * cannot be live is not written, with `resource.invalid`. With `isNew` a file that exists is `resource.exists`. A link or a
    * read-only folder is `resource.not-writable`. The folder is this process's: replicas share it, or each is written.
    */
-  write(file: string, yaml: string, options?: { readonly isNew?: boolean }): Promise<FileReport>;
+  write(file: string, yaml: string, options?: FileWriteOptions): Promise<FileReport>;
   /** Deletes a file of the folder, and resolves when its resources are gone. @throws `resource.not-found`. */
   remove(file: string): Promise<void>;
+}
+
+/** How a file of the folder is written. */
+export interface FileWriteOptions {
+  /** Only where there is no such file; default false. */
+  readonly isNew?: boolean;
+  /** The text of the document that was changed (`ResourceSource`). Where it is not all that the file holds any more, also by another replica: `resource.changed`. */
+  readonly before?: string;
 }
 
 /** One registration of a kind by one generation of a plugin. */
@@ -103,6 +111,8 @@ export const ResourceErrors = defineErrors({
   notFound: { code: 'resource.not-found', kind: 'not-found', title: 'There is no such resource' },
   /** The folder is read-only, or the file is a link: what wrote it has to change it. */
   notWritable: { code: 'resource.not-writable', kind: 'conflict', title: 'The file cannot be written' },
+  /** The file was changed or deleted since it was read. */
+  changed: { code: 'resource.changed', kind: 'conflict', title: 'The file has changed meanwhile' },
   /** Too many callers wait to change or reload the folder. */
   busy: { code: 'resource.busy', kind: 'unavailable', title: 'Too many changes of resources are waiting' },
 });

@@ -110,6 +110,32 @@ test('of several processes over one folder one makes a file, and one deletes it'
   }
 });
 
+test('of several processes that change one document one does, and the others know of it', async (t) => {
+  const one = await started(t);
+  const other = await started(t, { folder: one.folder });
+  const both = [one.resources, other.resources];
+  await one.resources.write('a.yaml', thing('a', { text: 'start' }), { isNew: true });
+  await other.resources.reload();
+  for (let turn = 0; turn < 5; turn += 1) {
+    const before = one.resources.source('Thing', 'a')!.yaml;
+    const changes = await Promise.allSettled(
+      both.map((resources, n) =>
+        resources.write('a.yaml', thing('a', { text: `${turn} of ${n}` }), { before }),
+      ),
+    );
+    const winner = changes.findIndex(({ status }) => status === 'fulfilled');
+    t.like(changes[1 - winner], { status: 'rejected', reason: { code: 'resource.changed' } });
+    await both[winner]!.reload();
+    for (const resources of both)
+      t.is(resources.source('Thing', 'a')?.yaml, thing('a', { text: `${turn} of ${winner}` }));
+  }
+  const before = one.resources.source('Thing', 'a')!.yaml;
+  await other.resources.remove('a.yaml');
+  const late = one.resources.write('a.yaml', thing('a', { text: 'late' }), { before });
+  await t.throwsAsync(late, { code: 'resource.changed' });
+  t.deepEqual([one.resources.source('Thing', 'a'), await readdir(one.folder)], [undefined, []]);
+});
+
 test('nothing outside of the folder is written, deleted, or reached through a link', async (t) => {
   const { resources, folder, around } = await started(t);
   const outside = path.join(around, 'outside.yaml');

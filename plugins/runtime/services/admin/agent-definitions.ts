@@ -4,11 +4,13 @@ import {
   DEFAULT_TENANT_ID,
   defineErrors,
   type FieldError,
+  GatewayError,
   type Identity,
   isOperator,
   isUniqueViolation,
   KeyedMutex,
   type Leases,
+  ResourceErrors,
   type Resources,
   type RowWrite,
 } from 'agent-gateway';
@@ -147,7 +149,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
 
   async function writeFile(name: string, file: OwnFile, toRequest: TellProblem): Promise<AgentDetail> {
     await writeOwnFile(resources, file, (problems) => invalid(problems, toRequest));
-    const type = file.isNew ? 'agent.created' : 'agent.updated';
+    const type = file.before === undefined ? 'agent.created' : 'agent.updated';
     await events.emit(DEFAULT_TENANT_ID, reported(type, { name, source: 'file' }));
     return find({ tenantId: DEFAULT_TENANT_ID, isAdmin: true, isOperator: true }, name);
   }
@@ -178,7 +180,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     const { name } = agent;
     const taken = () => AgentAdminErrors.exists(`The name ${name} is taken.`);
     if (resources.source('Agent', name) !== undefined) throw taken();
-    if (isOperator) return writeFile(name, { file: `${name}.yaml`, yaml, isNew: true }, toRequest);
+    if (isOperator) return writeFile(name, { file: `${name}.yaml`, yaml }, toRequest);
     // One at a time, or concurrent callers would pass the bound together.
     await leases.withLease(`agents:${tenantId}`, { strict: true }, async () => {
       if ((await countAgents(database.forTenant(tenantId))) >= MAX_AGENTS) {
@@ -209,7 +211,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
       const message = `must be ${name}: make another agent, and delete this one, to change its name`;
       throw invalid([{ pointer: '/metadata/name', message }], toRequest);
     }
-    if (file !== undefined) return writeFile(name, { file, yaml, isNew: false }, toRequest);
+    if (file !== undefined) return writeFile(name, { file, yaml, before }, toRequest).catch(ignoreChanged);
     const write = updateAgent({ ...agent, yaml }, before, clock.now());
     return (await commit(tenantId, 'agent.updated', name, write)) ? find(caller, name) : undefined;
   }
@@ -286,6 +288,11 @@ function invalid(problems: readonly Pick<FieldError, 'pointer' | 'message'>[], t
   return AgentAdminErrors.invalid(undefined, {
     errors: problems.map((problem) => toRequest({ ...problem })),
   });
+}
+
+/** Another replica has written or deleted the file. */
+function ignoreChanged(error: unknown): undefined {
+  if (!(error instanceof GatewayError) || error.code !== ResourceErrors.changed.definition.code) throw error;
 }
 
 /** The members of an agent whose file is invalid: shown so that an operator can correct it. */

@@ -31,7 +31,7 @@ export function createMcpAdministration(parts: {
     /** Throws `mcp.server-exists`, `mcp.server-invalid` and `resource.not-writable`. */
     async create({ name, ...spec }: McpServerInfo): Promise<void> {
       if (resources.source(KIND, name) !== undefined) throw McpAdminErrors.exists();
-      const file = { file: `mcp-${name}.yaml`, yaml: newYaml(KIND, name, { spec }), isNew: true };
+      const file = { file: `mcp-${name}.yaml`, yaml: newYaml(KIND, name, { spec }) };
       await writeOwnFile(resources, file, (problems) =>
         McpAdminErrors.invalid(undefined, { errors: problems.map(inBody) }),
       );

@@ -21,7 +21,7 @@ export function createModelDefinitions(resources: Pick<Resources, 'source' | 'wr
     ): Promise<void> {
       requireOperator(caller);
       const problemOf = ({ pointer, message }: FieldError) => ({ pointer: fieldOf(pointer), message });
-      const file = { file: `model-${name}.yaml`, yaml: newYaml(KIND, name, content), isNew: true };
+      const file = { file: `model-${name}.yaml`, yaml: newYaml(KIND, name, content) };
       await writeOwnFile(resources, file, (problems) =>
         ResourceErrors.invalid(undefined, { errors: problems.map(problemOf) }),
       );

@@ -17,8 +17,8 @@ export function whyNotOurs({ file, isAlone }: ResourceSource): string | undefine
 export interface OwnFile {
   readonly file: string;
   readonly yaml: string;
-  /** Where true, an existing file is `resource.exists`. */
-  readonly isNew: boolean;
+  /** What was changed, and is all that the file holds; else it is `resource.changed`. Undefined: it is new, and one that exists is `resource.exists`. */
+  readonly before?: string;
 }
 
 /**
@@ -27,11 +27,11 @@ export interface OwnFile {
  */
 export async function writeOwnFile(
   resources: Pick<Resources, 'write'>,
-  { file, yaml, isNew }: OwnFile,
+  { file, yaml, before }: OwnFile,
   invalid: (problems: readonly FieldError[]) => GatewayError,
 ): Promise<void> {
   try {
-    await resources.write(file, yaml, { isNew });
+    await resources.write(file, yaml, { isNew: before === undefined, before });
   } catch (error) {
     const isInvalid = error instanceof GatewayError && error.code === ResourceErrors.invalid.definition.code;
     throw isInvalid ? invalid(error.extras.errors ?? []) : error;

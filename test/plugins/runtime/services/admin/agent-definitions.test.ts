@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Resources } from 'agent-gateway';
 import test from 'ava';
 import { KeyedMutex } from '../../../../../foundation/base/semaphore.ts';
 import { DEFAULT_TENANT_ID } from '../../../../../kernel/access/identity.ts';
@@ -27,7 +28,8 @@ const inYaml = <T extends { readonly pointer: string }>(problem: T) => ({
 function definitionsOver(parts: {
   count?: () => Promise<number>;
   writeTogether?: () => Promise<boolean>;
-  write?: () => Promise<never>;
+  source?: Resources['source'];
+  write?: (file: string, text: string, options: { readonly before?: string }) => Promise<void>;
 }) {
   const turns = new KeyedMutex();
   const entities = {
@@ -102,4 +104,20 @@ test('what the folder finds wrong with a file is told as what the check finds, i
     },
   });
   await t.throwsAsync(busy.create(OPERATOR, 'kind: Agent', inYaml), { code: 'resource.busy' });
+});
+
+test('a change of a file that another replica has changed meanwhile is made again', async (t) => {
+  let yaml = 'old';
+  let tries = 0;
+  const definitions = definitionsOver({
+    source: () => ({ file: 'mine.yaml', line: 1, yaml, isAlone: true }),
+    write: async (_file, text, { before }) => {
+      tries += 1;
+      if (tries === 1) yaml = 'other';
+      if (before !== yaml) throw ResourceErrors.changed();
+      yaml = text;
+    },
+  });
+  await definitions.update(OPERATOR, 'mine', (before) => `${before}, mine`, inYaml);
+  t.deepEqual([yaml, tries], ['other, mine', 2]);
 });
