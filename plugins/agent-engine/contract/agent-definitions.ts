@@ -36,4 +36,6 @@ export interface AgentCheck {
   readonly agent?: AgentInfo;
   /** Lines from 1, RFC 6901 pointers. */
   readonly errors: Validation['errors'];
+  /** Tools and the model that nobody offers now, which is no error: plugins, MCP servers and models may come later. Empty where there are errors. */
+  readonly warnings: Validation['errors'];
 }

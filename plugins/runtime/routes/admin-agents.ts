@@ -43,9 +43,13 @@ const AgentRecord = Type.Object({
 
 const One = Type.Object({ agent: AgentRecord });
 
+const Problem = Type.Object({ line: Type.Integer(), pointer: Type.String(), message: Type.String() });
+
 const Checked = Type.Object({
   valid: Type.Boolean(),
-  errors: Type.Array(Type.Object({ line: Type.Integer(), pointer: Type.String(), message: Type.String() }), {
+  errors: Type.Array(Problem, { examples: [[]] }),
+  warnings: Type.Array(Problem, {
+    description: 'Tools and the model that nobody offers now; a definition with them is valid',
     examples: [[]],
   }),
 });
@@ -106,8 +110,8 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       summary: 'Look at a definition without keeping it',
       schema: { body: Definition, responses: { 200: Checked } },
       handle: async (call) => {
-        const { errors } = await agents.check(call.tenant.id, call.body.yaml);
-        return { valid: errors.length === 0, errors };
+        const { errors, warnings } = await agents.check(call.tenant.id, call.body.yaml);
+        return { valid: errors.length === 0, errors, warnings };
       },
     }),
     route({

@@ -97,7 +97,7 @@ test('a definition is checked by the rules of the YAML kind, with lines', async 
       valid: boolean;
       errors: { line: number; pointer: string; message: string }[];
     };
-  t.deepEqual(await validate(agentYaml('fine')), { valid: true, errors: [] });
+  t.deepEqual(await validate(agentYaml('fine')), { valid: true, errors: [], warnings: [] });
   const first = async (yaml: string) => {
     const { valid, errors } = await validate(yaml);
     t.false(valid);
@@ -122,6 +122,34 @@ test('a definition is checked by the rules of the YAML kind, with lines', async 
   t.like(circle.body.errors[0], { pointer: '/body/yaml/spec/sub_agents/0/ref', line: 6 });
   const renamed = await put(gateway, token, 'b', agentYaml('c'));
   t.is(renamed.body.errors[0].pointer, '/body/yaml/metadata/name');
+});
+
+test('tools and a model that nobody offers are warnings, with the name that was meant', async (t) => {
+  const gateway = await startRuntime(t);
+  const { token } = await gateway.makeTenant();
+  const refs = [
+    'builtin/calculater',
+    'builtin/calculator',
+    'mcp://away/search',
+    'plugin/gone/tool',
+    'skill://none',
+  ];
+  const tools = refs.map((ref) => `{ref: '${ref}'}`).join(', ');
+  const yaml = agentYaml('clerk', `type: chat_model_agent, model: {primary: demmo}, tools: [${tools}]`);
+  const { body } = await post(gateway, token, yaml, `${PATH}/validate`);
+  t.like(body, { valid: true, errors: [] });
+  t.deepEqual(
+    body.warnings.map(({ pointer, message }: Record<string, string>) => `${pointer} ${message}`),
+    [
+      '/spec/tools/0/ref there is no tool builtin/calculater now, so runs leave it out; did you mean builtin/calculator?',
+      '/spec/tools/2/ref there is no tool mcp://away/search now, so runs leave it out',
+      '/spec/tools/3/ref there is no tool plugin/gone/tool now, so runs leave it out',
+      '/spec/tools/4/ref there is no tool skill://none now, so runs leave it out',
+      '/spec/model/primary there is no model demmo now, so runs fail; did you mean demo?',
+    ],
+  );
+  t.true(body.warnings.every(({ line }: { line: number }) => line === 6));
+  t.is((await post(gateway, token, yaml)).status, 201);
 });
 
 test('an operator writes files of agents.d, which tenants see without their text and do not change', async (t) => {

@@ -1,14 +1,24 @@
-import { type ResourceLease, type Resources, type ResourceView, redactText } from 'agent-gateway';
+import {
+  GatewayError,
+  nearestName,
+  type ResourceLease,
+  type Resources,
+  type ResourceView,
+  redactText,
+} from 'agent-gateway';
 import {
   type AgentCheck,
   AgentErrors,
   type AgentInfo,
   type Agents,
+  ModelErrors,
+  type Models,
   type TenantAgent,
   type TenantAgents,
 } from '../../contract.ts';
 import type { AgentSpec } from '../../kinds/agent.ts';
 import { AgentKind } from '../../kinds/agent.ts';
+import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import { type AgentDefinition, buildAgent, DEFAULT_AGENT, infoOf } from './agent-resource.ts';
 
 /** What agents are looked up in. */
@@ -18,6 +28,8 @@ interface AgentCatalogParts {
   /** Where the agents of tenants are. */
   readonly sources: () => readonly TenantAgents[];
   readonly resources: Pick<Resources, 'read'>;
+  readonly toolCatalog: Pick<ToolCatalog, 'unknown'>;
+  readonly models: Models;
 }
 
 /** Agents by tenant and name: those of the deployment, which come first, and the tenant's own. */
@@ -36,7 +48,7 @@ class Unbuildable extends Error {
 }
 
 /** Makes the catalog. A parsed definition is cached as long as the source keeps its object. */
-export function createAgentCatalog({ files, sources, resources }: AgentCatalogParts) {
+export function createAgentCatalog({ files, sources, resources, toolCatalog, models }: AgentCatalogParts) {
   const readings = new WeakMap<object, Reading>();
 
   /** Asks one source after the other: of two agents of one name that of the earlier source counts. */
@@ -115,6 +127,24 @@ export function createAgentCatalog({ files, sources, resources }: AgentCatalogPa
       : found;
   }
 
+  /** What of a sound definition nobody offers now: mostly a name that is misspelled. */
+  async function warningsOf(tenantId: string, text: Pick<TenantAgent, 'yaml'>): Promise<Errors> {
+    const { resource, locate } = read(text);
+    const { tools = [], model } = resource!.spec as AgentSpec;
+    const refs = tools.map(({ ref }) => ref);
+    const { missing, known } = await toolCatalog.unknown(tenantId, refs);
+    const warnings = missing.map((ref) => ({
+      pointer: `/spec/tools/${refs.indexOf(ref)}/ref`,
+      message: `there is no tool ${ref} now, so runs leave it out${suggestion(ref, known)}`,
+    }));
+    if (model !== undefined && !isThere(models, model.primary)) {
+      const aliases = models.list().map(({ id }) => id);
+      const message = `there is no model ${model.primary} now, so runs fail${suggestion(model.primary, aliases)}`;
+      warnings.push({ pointer: '/spec/model/primary', message });
+    }
+    return locate(warnings);
+  }
+
   return {
     /** Holds the definition that a run starts with. Throws `agent.not-found` and `agent.not-usable`. */
     async acquire(
@@ -152,12 +182,29 @@ export function createAgentCatalog({ files, sources, resources }: AgentCatalogPa
 
     async check(tenantId: string, yaml: string): Promise<AgentCheck> {
       try {
-        const definition = await define(tenantId, { yaml });
-        return { agent: infoOf(definition, 'tenant'), errors: [] };
+        const text = { yaml };
+        const definition = await define(tenantId, text);
+        const warnings = await warningsOf(tenantId, text);
+        return { agent: infoOf(definition, 'tenant'), errors: [], warnings };
       } catch (error) {
-        if (error instanceof Unbuildable) return { errors: error.errors };
+        if (error instanceof Unbuildable) return { errors: error.errors, warnings: [] };
         throw error;
       }
     },
   } satisfies Pick<Agents, 'find' | 'list' | 'check'> & { acquire: unknown };
+}
+
+/** Does the model answer? It may be one that is passed through to a server, and in no list. */
+function isThere(models: Models, alias: string): boolean {
+  try {
+    return models.resolve(alias) !== undefined;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === ModelErrors.notFound.definition.code) return false;
+    throw error;
+  }
+}
+
+function suggestion(wrong: string, known: readonly string[]): string {
+  const meant = nearestName(wrong, known);
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
 }

@@ -75,6 +75,8 @@ export function openAgents(
       files: definitions,
       sources: scope.contributions(TenantAgentsPoint),
       resources: services.resources,
+      toolCatalog,
+      models,
     }),
     database,
     clock,

@@ -130,6 +130,25 @@ export function createToolCatalog({
 
   return {
     /**
+     * Which refs stand for no tool now, and the names among which the ones that were meant may be. Servers of MCP are not asked, which could take seconds:
+     * it counts that they are there.
+     */
+    async unknown(
+      tenantId: string,
+      refs: readonly string[],
+    ): Promise<{ readonly missing: readonly string[]; readonly known: readonly string[] }> {
+      const all = sources();
+      const asked = all.filter((source) => !isMcp(source.prefix) && refs.some((ref) => mayHold(source, ref)));
+      // Each source has a deadline of its own.
+      const { signal } = new AbortController();
+      const lists = await Promise.all(asked.map((source) => listed(source, { tenantId, signal })));
+      const known = lists.flat().map(({ ref }) => ref);
+      const servers = all.map(({ prefix }) => prefix).filter(isMcp);
+      const isKnown = (ref: string) =>
+        isMcp(ref) ? servers.some((prefix) => ref.startsWith(prefix)) : known.includes(ref);
+      return { missing: refs.filter((ref) => !isKnown(ref)), known };
+    },
+    /**
      * The tools for a run, `MAX_TOOLS` at most, within the tenant's sandbox policy; `missing` are the refs that stand for no tool now. A source
      * that fails or is slow is left out and logged. Throws the reason of the signal, and what the policies throw: no policy, no tools.
      */
@@ -182,6 +201,8 @@ function flawOf(tool: Tool, prefix: string): string | undefined {
     return 'its parameters are no JSON Schema of an object';
   return typeof invoke === 'function' ? undefined : 'it has no invoke';
 }
+
+const isMcp = (ref: string) => ref.startsWith('mcp://');
 
 function firstOfEachRef(tools: readonly Tool[]): readonly Tool[] {
   const byRef = new Map<string, Tool>();

@@ -247,10 +247,13 @@ export function liveAgents(...definitions: AgentDefinition[]) {
 
 /** A catalog of these files alone. */
 export function catalogOf(files: ResourceView<AgentDefinition>) {
-  const read = () => {
+  const none = () => {
     throw new Error('no agent of a tenant is read here');
   };
-  return createAgentCatalog({ files, sources: () => [], resources: { read } });
+  return createAgentCatalog({
+    ...{ files, sources: () => [], resources: { read: none } },
+    ...{ toolCatalog: { unknown: none }, models: { list: none, resolve: none } },
+  });
 }
 
 /** No plugin guards chats. */

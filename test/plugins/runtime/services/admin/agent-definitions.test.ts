@@ -40,7 +40,7 @@ function definitionsOver(parts: {
   return createAgentDefinitions({
     agents: {
       list: async () => [],
-      check: async () => ({ agent: { ...INFO, source: 'tenant' }, errors: [] }),
+      check: async () => ({ agent: { ...INFO, source: 'tenant' }, errors: [], warnings: [] }),
     },
     resources: { source: () => undefined, remove: async () => {}, ...parts } as never,
     database: { forTenant: () => entities } as never,
