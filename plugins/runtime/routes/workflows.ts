@@ -1,4 +1,5 @@
 import {
+  AnyId,
   access,
   type Call,
   Id,
@@ -15,9 +16,11 @@ import type { JsonObject, RunPlace, StartableVersion } from '../../workflow/cont
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
-import { EnterMessages, OpenId, okSchema } from './coze.ts';
+import { EnterMessages, OpenId, ok, okSchema, Seconds } from './coze.ts';
 import { underV2 } from './paths.ts';
 import { sendTo, V3Stream } from './v3-chat.ts';
+
+const HISTORY = '/workflows/{workflow_id}/run_histories/{execute_id}';
 
 /** The header of an answer that holds the id of its run. */
 const EXECUTE_HEADER = 'x-svc-execute-id';
@@ -40,6 +43,36 @@ const WorkflowSchema = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
 });
+
+/** What became of a run (`WorkflowExecuteHistory`); the SDK for Python insists on every member. */
+const History = Type.Object({
+  execute_id: Id,
+  execute_status: Type.Enum(['Running', 'Success', 'Fail'], {
+    description: '`Running` also while the run waits for somebody',
+  }),
+  output: Type.String({
+    description: 'JSON text of the result of a run that succeeded',
+    examples: ['{"outcome":"approved"}'],
+  }),
+  error_code: Type.String({ description: 'Empty where nothing failed', examples: [''] }),
+  error_message: Type.String({ examples: [''] }),
+  create_time: Seconds,
+  update_time: Seconds,
+  logid: AnyId,
+  run_mode: Type.Literal(2, { description: 'Every run goes on without its caller' }),
+  bot_id: Type.Literal(''),
+  connector_id: Type.Literal(''),
+  connector_uid: Type.Literal(''),
+  debug_url: Type.Literal(''),
+  token: Type.Literal('0'),
+  cost: Type.Literal('0'),
+});
+
+/** The members of `History` that the gateway has nothing for. */
+const UNUSED = {
+  ...{ run_mode: 2, bot_id: '', connector_id: '', connector_uid: '' },
+  ...{ debug_url: '', token: '0', cost: '0' },
+} as const;
 
 const EVENT_ID = '01a209b6-35cd-70a2-9cd1-0d23f60713e5/01a209b6-35cd-70a4-b05b-b8ac2416a49e';
 
@@ -114,6 +147,24 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           const data = is_async === true ? '' : JSON.stringify(await runs.result(place, call.signal));
           const answer = { code: 0, msg: '', data, execute_id: place.runId, debug_url: '' };
           return reply.json(200, answer, executeHeader(place));
+        },
+      }),
+    ),
+    ...at(HISTORY, `/v1${HISTORY}`, (path) =>
+      route({
+        ...common,
+        method: 'GET',
+        path,
+        access: access.open(['read', 'workflow:read']),
+        summary: 'Read what became of a run',
+        schema: {
+          params: Type.Object({ workflow_id: Type.String(), execute_id: Type.String() }),
+          responses: { 200: okSchema(Type.Array(History, { description: 'The one run' })) },
+        },
+        handle: async (call) => {
+          const { workflow_id, execute_id } = call.params;
+          const past = await runs.history(callerOf(call), workflow_id, execute_id);
+          return ok([{ execute_id, ...past, logid: call.requestId, ...UNUSED }]);
         },
       }),
     ),

@@ -164,6 +164,8 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'GET /api/v2/skills/search',
     'GET /api/v2/tools',
     'GET /api/v2/workflows/{workflow_id}',
+    'GET /api/v2/workflows/{workflow_id}/run_histories/{execute_id}',
+    'GET /v1/workflows/{workflow_id}/run_histories/{execute_id}',
     'GET /jobs',
     'GET /jobs/{job_id}',
     'GET /jobs/{job_id}/stream',

@@ -85,10 +85,22 @@ export function cozeSuccesses({ request, folder, gateway }: TestGateway): readon
     ['POST /v3/chat/cancel', async () => ({ body: (await chat()).query })],
     ['GET /api/v2/workflows/{workflow_id}', () => ({ params: FLOW })],
     ...['/api/v2/workflows', '/v1/workflow'].flatMap((at): Step[] => [
-      [`POST ${at}/run`, flow({ is_async: true })],
+      [
+        `POST ${at}/run`,
+        flow({ is_async: true }),
+        (all, { execute_id }) => {
+          all.execute_id = execute_id;
+        },
+      ],
       [`POST ${at}/stream_run`, flow()],
       [`POST ${at}/stream_resume`, interrupt],
     ]),
+    ...['/api/v2', '/v1'].map(
+      (at): Step => [
+        `GET ${at}/workflows/{workflow_id}/run_histories/{execute_id}`,
+        ({ execute_id = '' }) => ({ params: { ...FLOW, execute_id } }),
+      ],
+    ),
     ['POST /api/v2/workflows/chat', flow({ additional_messages: SAID })],
     ['POST /v1/workflows/chat', flow({ additional_messages: SAID })],
   ];

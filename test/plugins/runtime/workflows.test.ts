@@ -127,6 +127,32 @@ test('a run is waited for, on both paths, and its data are the JSON text of the 
   t.like(info.body.workflow, { id: 'greet', name: 'greet', description: 'Greets', status: 'published' });
 });
 
+test('what became of a run that nobody waited for is read later', async (t) => {
+  const { coze, post, gateway } = await start(t, [greeting, failure(400)]);
+  const { runs } = coze.workflows;
+  const { execute_id: id } = await runs.create({ workflow_id: 'greet', is_async: true });
+  const historyOf = async (workflow: string, run: string) => (await runs.history(workflow, run))[0]!;
+  const ended = async (run: string) => (await historyOf('greet', run)).execute_status !== 'Running';
+  await until(() => ended(id));
+  const done = await historyOf('greet', id);
+  t.like(done, { execute_id: id, execute_status: 'Success', error_code: '', error_message: '' });
+  t.is(JSON.parse(done.output).text, 'Hello Ada');
+  t.true(done.create_time > 1_700_000_000 && done.update_time >= done.create_time);
+  const path = `/workflows/greet/run_histories/${id}`;
+  t.deepEqual((await gateway.request(`/api/v2${path}`)).body.data[0].output, done.output);
+
+  const { execute_id: failing } = await runs.create({ workflow_id: 'greet', is_async: true });
+  await until(() => ended(failing));
+  const failed = await historyOf('greet', failing);
+  t.like(failed, { execute_status: 'Fail', output: '', error_code: '5000' });
+  t.regex(failed.error_message, /model_rejected/);
+
+  const waiting = (await post('run', { workflow_id: 'decide', is_async: true })).body.execute_id;
+  t.like(await historyOf('decide', waiting), { execute_status: 'Running', output: '' });
+  await t.throwsAsync(historyOf('greet', waiting), { instanceOf: NotFoundError });
+  await t.throwsAsync(historyOf('greet', 'none'), { instanceOf: NotFoundError });
+});
+
 test('a stream brings each node and the result, and can be read again', async (t) => {
   const { coze, post } = await start(t, [greeting]);
   const body = { workflow_id: 'greet', parameters: { name: 'Ada' } };

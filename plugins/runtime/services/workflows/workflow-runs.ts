@@ -1,7 +1,8 @@
-import { defineErrors, type Identity, KernelErrors } from 'agent-gateway';
+import { cozeCode, defineErrors, type Identity, KernelErrors } from 'agent-gateway';
 import {
   type JsonObject,
   type RunPlace,
+  type RunRecord,
   type StartableVersion,
   type StepRecord,
   type TaskCompletion,
@@ -55,6 +56,13 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
     return { engine: workflows, definitions };
   }
 
+  async function get({ tenantId }: RunCaller, workflowId: string, runId: string): Promise<RunRecord> {
+    // The definition itself may be gone: runs of a file of agents.d go on without it.
+    const run = await there().engine.get({ tenantId, runId });
+    if (run.definition_id !== workflowId) throw WorkflowErrors.runNotFound();
+    return run;
+  }
+
   return {
     /** What a run starts from: a published definition, by its id, or a file, by its name. */
     resolve: ({ tenantId }: RunCaller, workflowId: string): Promise<StartableVersion> =>
@@ -72,11 +80,28 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
     },
 
     /** Finds an existing run. Throws `workflow.run-not-found`, also for a run of another workflow. */
-    async find({ tenantId }: RunCaller, workflowId: string, runId: string): Promise<RunPlace> {
-      // The definition itself may be gone: runs of a file of agents.d go on without it.
-      const run = await there().engine.get({ tenantId, runId });
-      if (run.definition_id !== workflowId) throw WorkflowErrors.runNotFound();
-      return { tenantId, runId };
+    async find(caller: RunCaller, workflowId: string, runId: string): Promise<RunPlace> {
+      const { id } = await get(caller, workflowId, runId);
+      return { tenantId: caller.tenantId, runId: id };
+    },
+
+    /** What became of a run, in the SDK's words. Throws `workflow.run-not-found` like `find`. */
+    async history(caller: RunCaller, workflowId: string, runId: string) {
+      const run = await get(caller, workflowId, runId);
+      const { status, started_at, updated_at } = run;
+      const isCompleted = status === 'completed';
+      const place = { tenantId: caller.tenantId, runId };
+      const output = isCompleted ? JSON.stringify((await there().engine.result(place)) ?? {}) : '';
+      const failure =
+        status === 'paused' ? reasonOf(run) : status === 'cancelled' ? 'The run was cancelled' : undefined;
+      return {
+        execute_status: isCompleted ? 'Success' : failure === undefined ? 'Running' : 'Fail',
+        output,
+        error_code: failure === undefined ? '' : String(cozeCode({ kind: 'upstream' })),
+        error_message: failure ?? '',
+        create_time: secondsOf(started_at),
+        update_time: secondsOf(updated_at),
+      } as const;
     },
 
     /** Waits for the result of a run that needs no person. Throws `workflow.waits`, `.failed`, `.cancelled`, `.timeout`. */
@@ -136,6 +161,8 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       there().definitions.describe(tenantId, workflowId),
   };
 }
+
+const secondsOf = (moment: string) => Math.floor(Date.parse(moment) / 1000);
 
 /** Finds the number of the event before a step's completion, which is searched after `after`. */
 async function beforeCompletion(
