@@ -58,6 +58,8 @@ export default {
     'GET /api/v2/chat/stream',
     // Without the plugins of workflows and of skills there is nothing to show.
     'GET /api/v2/workflows/{workflow_id}',
+    'GET /api/v2/workflows/{workflow_id}/run_histories/{execute_id}',
+    'GET /v1/workflows/{workflow_id}/run_histories/{execute_id}',
     'GET /api/v2/skills',
     'GET /api/v2/skills/search',
   ],
