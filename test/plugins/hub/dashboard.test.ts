@@ -205,8 +205,12 @@ test('a connection that has died in silence is replaced', async (t) => {
   // The browser may first take up other connections that have died.
   await until(async () => {
     await page.clock.fastForward(46_000);
-    return live.isVisible();
-  });
+    // What has begun to connect is not to be given up at once.
+    return live.waitFor({ timeout: 3_000 }).then(
+      () => true,
+      () => false,
+    );
+  }, 60_000);
   t.is((await register(hub, makeNode('node-after'), hub.url)).status, 201);
   await page.locator('#nodes tbody', { hasText: 'node-after' }).waitFor();
 });
