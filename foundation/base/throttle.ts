@@ -20,3 +20,20 @@ export function throttledLog<D = void>(
     unlogged = 0;
   };
 }
+
+/** `throttledLog` for each of several things, told apart by a key. There have to be few: each key is kept. */
+export function throttledLogs<D = void>(
+  clock: Pick<Clock, 'monotonic'>,
+  log: (key: string, detail: D, count: number) => void,
+  everyMs?: number,
+): (key: string, detail: D, count?: number) => void {
+  const logs = new Map<string, ReturnType<typeof throttledLog<D>>>();
+  return (key, detail, count) => {
+    let one = logs.get(key);
+    if (one === undefined) {
+      one = throttledLog<D>(clock, (latest, times) => log(key, latest, times), everyMs);
+      logs.set(key, one);
+    }
+    one(detail, count);
+  };
+}

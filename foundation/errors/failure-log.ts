@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { KernelErrors } from '../base/error-catalogue.ts';
 import type { GatewayError } from '../base/gateway-error.ts';
-import { throttledLog } from '../base/throttle.ts';
+import { throttledLogs } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 import { HTTP_STATUS } from './status.ts';
 
@@ -23,20 +23,17 @@ export type LogFailure = (call: FailedCall, error: GatewayError) => void;
  * and code, with the number of calls, which have lines of their own with this code.
  */
 export function createFailureLog(log: Pick<Logger, 'error'>, clock: Pick<Clock, 'monotonic'>): LogFailure {
-  const away = new Map<string, ReturnType<typeof throttledLog<[fields: object, detail: string]>>>();
+  const logAway = throttledLogs<readonly [fields: object, detail: string]>(
+    clock,
+    (_, [fields, detail], count) => log.error({ ...fields, count }, detail),
+  );
   return ({ owner: plugin, pattern: route, requestId, isAborted }, error) => {
     const { code, kind, cause, detail } = error;
     if (HTTP_STATUS[kind] < 500 || isAborted) return;
     // Without a cause it is a bound that holds: a tenant at its share must not fill the log.
     if (code === KernelErrors.overloaded.definition.code && cause === undefined) return;
     const fields = { err: cause ?? error, code, plugin, route, requestId };
-    if (kind !== 'unavailable') return log.error(fields, detail);
-    const key = `${plugin} ${code}`;
-    let report = away.get(key);
-    if (report === undefined) {
-      report = throttledLog(clock, ([first, text], count) => log.error({ ...first, count }, text));
-      away.set(key, report);
-    }
-    report([fields, detail]);
+    if (kind === 'unavailable') logAway(`${plugin} ${code}`, [fields, detail]);
+    else log.error(fields, detail);
   };
 }

@@ -1,8 +1,9 @@
 import { runGateway } from './evolution/gateway-run.ts';
 import { measureLatency } from './evolution/latency.ts';
 import { RIVALS, type Rival, runRival } from './evolution/rivals.ts';
-import { margin, mean, type Scores, scoresOf, successOf, worseClasses } from './evolution/scores.ts';
+import { type Scores, scoresOf, successOf, worseClasses } from './evolution/scores.ts';
 import { createWorld, type Done } from './evolution/world.ts';
+import { margin, mean } from './statistics.ts';
 
 /*
  * Whether agents get better by learning from their runs: simulated worlds through a real gateway. `npm run bench:evolution [-- --seeds 20] [-- --tasks 2000]`, or with

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from './child.ts';
 import { giveRoom, makeKey, withGateway } from './gateway.ts';
 import { load, median, type Shot } from './load.ts';
+import { margin, mean } from './statistics.ts';
 
 /*
  * What requests cost in this version of the gateway, compared with another: `npm run bench:versions -- --beside DIR [--pairs 10]
@@ -93,19 +94,12 @@ async function cost(scenario: Scenario, child: Child, key: string, count: number
   return (child.cpu() - before) / count;
 }
 
-/** Of ratios: their geometric mean, and the interval in which it lies with 95 % (by the t distribution of their logarithms). */
+/** Of ratios: their geometric mean, and the interval in which it lies with 95 %. */
 function spread(ratios: readonly number[]): string {
   const logs = ratios.map(Math.log);
-  const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
-  const variance = logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, logs.length - 1);
-  const half = tQuantile(logs.length - 1) * Math.sqrt(variance / logs.length);
-  const [low, high] = [Math.exp(mean - half), Math.exp(mean + half)];
-  return `${Math.exp(mean).toFixed(3)}  ${low.toFixed(3)} to ${high.toFixed(3)}`;
-}
-
-/** The quantile 0.975 of Student's t, within 2 % from 4 degrees of freedom on. */
-function tQuantile(freedom: number): number {
-  return 1.96 + 2.4 / Math.max(1, freedom) + 3 / Math.max(1, freedom) ** 2;
+  const [middle, half] = [mean(logs), margin(logs)];
+  const [low, high] = [Math.exp(middle - half), Math.exp(middle + half)];
+  return `${Math.exp(middle).toFixed(3)}  ${low.toFixed(3)} to ${high.toFixed(3)}`;
 }
 
 function get(url: string, key: string): Shot {

@@ -1,3 +1,4 @@
+import { mean } from '../statistics.ts';
 import type { GatewayDone } from './gateway-run.ts';
 import type { Done, World } from './world.ts';
 
@@ -64,18 +65,6 @@ function endsOf({ tasks }: World, plugin: readonly Done[], none: readonly Done[]
     end.none.push(none[index]!.isSuccess);
   }
   return ends;
-}
-
-export function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** Half of the width of the 95 % interval of a mean. */
-export function margin(values: readonly number[]): number {
-  if (values.length < 2) return Number.NaN;
-  const middle = mean(values);
-  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
-  return 1.96 * Math.sqrt(variance / values.length);
 }
 
 /** Classes that end worse than without evolution, by more than chance explains: 4 standard errors, since there are many classes. */

@@ -1,4 +1,4 @@
-import { type Clock, type GatewayError, type Logger, throttledLog } from 'agent-gateway';
+import { type Clock, type GatewayError, type Logger, throttledLogs } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 
 /** Reports that a call of the model with this label failed, in a way that nothing else logs. */
@@ -6,17 +6,10 @@ export type LogModelFailure = (label: string, error: GatewayError) => void;
 
 /** Logs what the provider said, once a minute for each model at most. An open circuit has lines of its own. */
 export function createFailureLog(clock: Clock, log: Pick<Logger, 'warn'>): LogModelFailure {
-  // One for each label of the metrics, which are few.
-  const reports = new Map<string, (error: GatewayError) => void>();
+  const report = throttledLogs<GatewayError>(clock, (model, { code, cause, message }, count) =>
+    log.warn({ model, code, err: cause ?? message, count }, 'the provider of a model failed'),
+  );
   return (model, error) => {
-    if (error.code === ModelErrors.unavailable.definition.code) return;
-    let report = reports.get(model);
-    if (report === undefined) {
-      report = throttledLog<GatewayError>(clock, ({ code, cause, message }, count) =>
-        log.warn({ model, code, err: cause ?? message, count }, 'the provider of a model failed'),
-      );
-      reports.set(model, report);
-    }
-    report(error);
+    if (error.code !== ModelErrors.unavailable.definition.code) report(model, error);
   };
 }

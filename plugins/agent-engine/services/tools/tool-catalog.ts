@@ -1,4 +1,12 @@
-import { type Clock, DeadlineError, type Logger, orAborted, throttledLog, within } from 'agent-gateway';
+import {
+  type Clock,
+  DeadlineError,
+  type Logger,
+  orAborted,
+  throttledLog,
+  throttledLogs,
+  within,
+} from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
 
@@ -65,24 +73,15 @@ export function createToolCatalog({
   clock,
   sourceTimeoutMs = 5_000,
 }: ToolCatalogParts) {
-  const warnings = new Map<string, ReturnType<typeof throttledLog<Warning>>>();
+  // Tools are listed before each turn.
+  const warnOf = throttledLogs<Warning>(clock, (source, { message, ...detail }, times) =>
+    log.warn({ source, ...detail, times }, message),
+  );
   // By tenant and source, until when the answer is awaited.
   const late = new LRUCache<string, { until: number }>({ max: MAX_LATE });
   const warnOfMany = throttledLog<object>(clock, (detail, times) =>
     log.warn({ ...detail, times }, `only the first ${MAX_TOOLS} tools are offered`),
   );
-
-  /** Tools are listed before each turn: each source is warned of once a minute at most. */
-  function warn({ prefix }: ToolSource, warning: Warning): void {
-    let warnOfSource = warnings.get(prefix);
-    if (warnOfSource === undefined) {
-      warnOfSource = throttledLog(clock, ({ message, ...detail }, times) =>
-        log.warn({ source: prefix, ...detail, times }, message),
-      );
-      warnings.set(prefix, warnOfSource);
-    }
-    warnOfSource(warning);
-  }
 
   /** Lets the tenant's runs go on without the source until it has answered. */
   function awaitAside(key: string, tools: Promise<readonly Tool[]>): void {
@@ -114,7 +113,7 @@ export function createToolCatalog({
       return usable(source, await orAborted(inTime, signal));
     } catch (error) {
       signal.throwIfAborted();
-      warn(source, { message: 'tools are left out', err: error, tenant_id: tenantId });
+      warnOf(source.prefix, { message: 'tools are left out', err: error, tenant_id: tenantId });
       return [];
     }
   }
@@ -124,7 +123,7 @@ export function createToolCatalog({
     const flaws = tools.map((tool) => flawOf(tool, source.prefix));
     const first = flaws.findIndex((flaw) => flaw !== undefined);
     if (first < 0) return tools;
-    warn(source, { message: `a tool is left out: ${flaws[first]}`, ref: tools[first]?.ref });
+    warnOf(source.prefix, { message: `a tool is left out: ${flaws[first]}`, ref: tools[first]?.ref });
     return tools.filter((_, index) => flaws[index] === undefined);
   }
 

@@ -1,4 +1,4 @@
-import { type Scope, throttledLog } from 'agent-gateway';
+import { type Scope, throttledLogs } from 'agent-gateway';
 import { type ChatGuard, type ChatGuarding, ChatGuardsPoint, type GuardedChat } from '../../../contract.ts';
 import type { OnGuardEvent } from './opened-guards.ts';
 
@@ -23,18 +23,9 @@ export function openChatGuards(
     help: 'What the guards of plugins did to chats, where they did not let a text pass as it was.',
     labels: ['guard', 'direction', 'verdict'],
   });
-  // One for each guard: as many as plugins have contributed since the start.
-  const failures = new Map<string, (cause: unknown) => void>();
-  function logFailure(guard: string, cause: unknown): void {
-    let report = failures.get(guard);
-    if (report === undefined) {
-      report = throttledLog<unknown>(scope.services.clock, (err, count) => {
-        log.warn({ err, guard, count }, 'a guard of chats failed');
-      });
-      failures.set(guard, report);
-    }
-    report(cause);
-  }
+  const logFailure = throttledLogs<unknown>(scope.services.clock, (guard, err, count) =>
+    log.warn({ err, guard, count }, 'a guard of chats failed'),
+  );
   return createChatGuards(scope.contributions(ChatGuardsPoint), (guard, direction, event, cause) => {
     verdicts.inc({ guard, direction, verdict: event });
     if (event === 'failed') logFailure(guard, cause);
