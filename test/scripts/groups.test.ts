@@ -18,3 +18,17 @@ test('each test file that shares a process belongs to one group', async (t) => {
   const twice = [...owners].filter(([, groups]) => groups.length > 1);
   t.deepEqual(twice, []);
 });
+
+test('what npm test takes a choice of is whole in npm run test:long', async (t) => {
+  const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const patterns = [...scripts['test:long'].matchAll(/test\/[^' ]+/g)].map(([pattern = '']) => pattern);
+  t.true(patterns.length > 0);
+  for (const file of filesOf(['test'])) {
+    const declares = /\bchosenOf\(/.test(await readFile(path.join(root, file), 'utf8'));
+    if (declares)
+      t.true(
+        patterns.some((pattern) => path.matchesGlob(file, pattern)),
+        file,
+      );
+  }
+});

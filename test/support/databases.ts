@@ -77,17 +77,33 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
 type OnDatabase = (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>;
 
 /** Defines one test per family; each run has a database of its own that is ready for a gateway, see `gatewayDatabase`. */
-export function eachGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
-  each(test, title, gatewayDatabase, run);
+export function eachGatewayDatabase(
+  test: TestFn | SerialFn,
+  title: string,
+  run: OnDatabase,
+  families: readonly Family[] = FAMILIES,
+): void {
+  each(test, title, gatewayDatabase, run, families);
 }
 
 /** Defines one test per family; each run has an empty database of its own. */
-export function eachDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
-  each(test, title, freshDatabase, run);
+export function eachDatabase(
+  test: TestFn | SerialFn,
+  title: string,
+  run: OnDatabase,
+  families: readonly Family[] = FAMILIES,
+): void {
+  each(test, title, freshDatabase, run, families);
 }
 
-function each(test: TestFn | SerialFn, title: string, make: typeof freshDatabase, run: OnDatabase): void {
-  for (const family of FAMILIES) {
+function each(
+  test: TestFn | SerialFn,
+  title: string,
+  make: typeof freshDatabase,
+  run: OnDatabase,
+  families: readonly Family[],
+): void {
+  for (const family of families) {
     test(`${family}: ${title}`, async (t) => {
       const fresh = await make(t, family);
       if (fresh !== undefined) await run(t, fresh);

@@ -8,8 +8,14 @@ export const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1
 
 /** All items, or `count` of them that the seed has chosen, in their order. */
 export function sample<T>(t: ExecutionContext, items: readonly T[], count: number): readonly T[] {
+  const chosen = chosenOf(items, count);
+  if (chosen.length < items.length) t.log(`${count} of ${items.length}, chosen by TEST_SEED=${SEED}`);
+  return chosen;
+}
+
+/** The same where tests are declared, one for each item: `for (const form of chosenOf(FORMS, 1)) test(…)`. Their titles say which was chosen. */
+export function chosenOf<T>(items: readonly T[], count: number): readonly T[] {
   if (isWhole || items.length <= count) return items;
-  t.log(`${count} of ${items.length}, chosen by TEST_SEED=${SEED}`);
   const chosen = new Set<number>();
   for (let state = SEED >>> 0; chosen.size < count; ) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -14,6 +14,8 @@ const TSCONFIG = {
     ...{ target: 'es2024', lib: ['es2025', 'dom', 'dom.iterable'], module: 'nodenext', types: ['node'] },
     ...{ strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
     ...{ allowImportingTsExtensions: true, verbatimModuleSyntax: true, noEmit: true },
+    // The libraries of Node and of browsers are not what is tried here: to check them takes half of the time. What is generated is a `.ts`, so it is checked.
+    skipLibCheck: true,
   },
   files: ['program.ts', 'misuse.ts'],
 };
@@ -43,7 +45,7 @@ test('a typed client that is made of the document compiles, refuses what is wron
 
   const generated = await run(folder, [
     'node_modules/openapi-typescript/bin/cli.js',
-    ...['openapi.json', '-o', 'gateway.d.ts'],
+    ...['openapi.json', '-o', 'gateway.ts'],
   ]);
   t.false(generated.failed, generated.err);
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { eachGatewayDatabase } from '../../support/databases.ts';
-import { isWhole, SEED } from '../../support/sample.ts';
+import { eachGatewayDatabase, FAMILIES } from '../../support/databases.ts';
+import { chosenOf, isWhole, SEED } from '../../support/sample.ts';
 import { send, startAll } from './all-plugins.ts';
 import { operationsOf } from './contract.ts';
 import type { Input } from './inputs.ts';
@@ -86,4 +86,5 @@ eachGatewayDatabase(
       [],
     );
   },
+  chosenOf(FAMILIES, 1),
 );

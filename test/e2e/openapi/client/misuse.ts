@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch';
-import type { paths } from './gateway.d.ts';
+import type { paths } from './gateway.ts';
 
 /*
  * What does not compile, line by line: `client.test.ts` expects an error in each line that ends with `// wrong`, and nowhere else.

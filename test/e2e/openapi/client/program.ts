@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import createClient from 'openapi-fetch';
-import type { components, paths } from './gateway.d.ts';
+import type { components, paths } from './gateway.ts';
 
 /*
  * What somebody writes against the types that were made of the document. `client.test.ts` makes the types, checks this file with them, and runs it.
