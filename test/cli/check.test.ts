@@ -10,14 +10,14 @@ import { registerKernelTables } from '../../foundation/gateway-tables.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import { available } from '../support/services.ts';
-import { run } from './command.ts';
+import { outcomeOf } from './command.ts';
 
 const MODEL = (name: string, spec: string) =>
   `apiVersion: svc/v1\nkind: Model\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
 
 test('a folder with nothing in it is a deployment, and stays empty', async (t) => {
   const folder = await temporaryFolder(t);
-  const { code, stdout, stderr } = await run(t, folder, ['check']);
+  const { code, stdout, stderr } = await outcomeOf(folder, ['check']);
   t.is(code, 0);
   t.is(stderr, '');
   t.deepEqual(stdout.replace(/(plugins: ).*platform.*/, '$1…').split('\n'), [
@@ -35,7 +35,7 @@ test('a folder with nothing in it is a deployment, and stays empty', async (t) =
 });
 
 test('all variables that are wrong are told, and what cannot be looked at then', async (t) => {
-  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     SAAS_API_PORT: 'eighty',
     SVC_ACP_TOKEN: 's3cret with a space',
   });
@@ -56,7 +56,7 @@ test('the file of the database of jobs is looked at, and not made', async (t) =>
     ['note/jobs.db', /^wrong {4}plugins\n {2}execution: SVC_SQLITE_DB: .*note is no folder/m],
     ['note', /^wrong {4}plugins\n {2}execution: SVC_SQLITE_DB: .*not a database/m],
   ] as const) {
-    const { code, stdout } = await run(t, folder, ['check'], { SVC_SQLITE_DB: file });
+    const { code, stdout } = await outcomeOf(folder, ['check'], { SVC_SQLITE_DB: file });
     t.is(code, told === undefined ? 0 : 1, stdout);
     if (told !== undefined) t.regex(stdout, told);
   }
@@ -77,7 +77,7 @@ test('a database that is newer than the kernel or a plugin is wrong, in the word
     database
       .system()
       .execute('insert into schema_migrations (owner, name) values (?, ?)', [owner, '900-later']);
-  const check = () => run(t, folder, ['check'], { SVC_DATA_DIR: '.' });
+  const check = () => outcomeOf(folder, ['check'], { SVC_DATA_DIR: '.' });
   for (const owner of ['platform', 'kernel.jobs']) {
     await newer(owner);
     const { code, stdout } = await check();
@@ -89,7 +89,7 @@ test('a database that is newer than the kernel or a plugin is wrong, in the word
 });
 
 test('the form of an address is advised in full', async (t) => {
-  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     DATABASE_URL: 'pg at s3cret',
   });
   t.is(code, 1);
@@ -111,19 +111,19 @@ test('a key of JWTs and a plugin folder that cannot be read are wrong, beside wh
       'SVC_PLUGIN_DIRS: the plugin folder /no/plugins cannot be read (ENOENT)',
     ],
   ] as const) {
-    const { code, stdout, stderr } = await run(t, folder, ['check'], { ...env, [variable]: value });
+    const { code, stdout, stderr } = await outcomeOf(folder, ['check'], { ...env, [variable]: value });
     t.is(code, 1);
     t.is(stderr, '');
     t.true(stdout.startsWith(`wrong    variables\n  ${told}\n`), stdout);
     t.regex(stdout, /^skipped {2}plugins/m);
     t.regex(stdout, /^wrong {4}redis$/m);
-    const listed = await run(t, folder, ['openapi'], { [variable]: value });
+    const listed = await outcomeOf(folder, ['openapi'], { [variable]: value });
     t.is(listed.stderr, `The deployment could not be described:\n${told}\n`);
   }
 });
 
 test('files of TLS that cannot be read are wrong, and their variables are named', async (t) => {
-  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     SVC_GRPC_TLS_CERT: '/no/c.pem',
     SVC_GRPC_TLS_KEY: '/no/k.pem',
   });
@@ -138,7 +138,7 @@ test('mistakes in gateway.yaml and in settings of plugins are told with file and
     path.join(folder, 'gateway.yaml'),
     'plugins:\n  agent-engine:\n    config:\n      timeout: soon\n  nosuch: {}\n  platfrom: {}\n',
   );
-  const { code, stdout } = await run(t, folder, ['check'], { ADMIN_API_KEY: 'short' });
+  const { code, stdout } = await outcomeOf(folder, ['check'], { ADMIN_API_KEY: 'short' });
   t.is(code, 1);
   t.regex(
     stdout,
@@ -152,11 +152,11 @@ test('mistakes in gateway.yaml and in settings of plugins are told with file and
   );
 
   await writeFile(path.join(folder, 'gateway.yaml'), 'plugins:\n  platform:\n    enabled: perhaps\n');
-  const other = await run(t, folder, ['check'], { SVC_CONFIG: 'gateway.yaml' });
+  const other = await outcomeOf(folder, ['check'], { SVC_CONFIG: 'gateway.yaml' });
   t.is(other.code, 1);
   t.regex(other.stdout, /gateway\.yaml:3: plugins\.platform\.enabled: /);
 
-  const misspelt = await run(t, await temporaryFolder(t), ['check'], { SVC_PLUGINS: 'platfrom' });
+  const misspelt = await outcomeOf(await temporaryFolder(t), ['check'], { SVC_PLUGINS: 'platfrom' });
   t.is(misspelt.code, 1);
   t.regex(misspelt.stdout, /^ {2}SVC_PLUGINS: there is no plugin platfrom, did you mean platform\?$/m);
 });
@@ -178,7 +178,7 @@ test('mistakes in agents.d are told with file and line, a missing secret too, an
     MODEL('key', '{provider: openai, model: m, base_url: "http://h/v1", api_key: env:NOT_SET}'),
   );
   await save('broken.yaml', 'kind: [');
-  const { code, stdout } = await run(t, folder, ['check'], {
+  const { code, stdout } = await outcomeOf(folder, ['check'], {
     SVC_AGENTS_DIR: 'models',
     GOOD: 'a-secret-that-is-there',
   });
@@ -194,7 +194,7 @@ test('mistakes in agents.d are told with file and line, a missing secret too, an
 });
 
 test('servers that cannot be reached are told together, with their addresses and without their passwords', async (t) => {
-  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     DATABASE_URL: 'postgres://alice:s3cretword@127.0.0.1:1/gateway',
     REDIS_URL: 'redis://:hunter2hunter2@127.0.0.1:2',
     OBJECT_STORE_URL: 's3://bucket?endpoint=http://127.0.0.1:3',
@@ -216,7 +216,7 @@ test('servers that take connections and say nothing do not keep it', async (t) =
   await once(silent, 'listening');
   t.teardown(() => silent.close());
   const { port } = silent.address() as net.AddressInfo;
-  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     DATABASE_URL: `mysql://u:p@127.0.0.1:${port}/x`,
     REDIS_URL: `redis://127.0.0.1:${port}`,
     OBJECT_STORE_URL: `s3://bucket?endpoint=http://127.0.0.1:${port}`,
@@ -230,7 +230,7 @@ test('servers that take connections and say nothing do not keep it', async (t) =
 test('servers that answer are said to', async (t) => {
   if (!(await available(t, 'postgres', 'redis'))) return;
   const { url } = await startS3Server(t);
-  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     DATABASE_URL: 'postgres://root@127.0.0.1:5432/postgres',
     REDIS_URL: 'redis://127.0.0.1:6379',
     OBJECT_STORE_URL: url,
@@ -246,7 +246,7 @@ test('servers that answer are said to', async (t) => {
 test('a data folder that cannot be made is told', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'file'), 'in the way');
-  const { code, stdout } = await run(t, folder, ['check'], { SVC_DATA_DIR: 'file/data' });
+  const { code, stdout } = await outcomeOf(folder, ['check'], { SVC_DATA_DIR: 'file/data' });
   t.is(code, 1);
   t.regex(stdout, /wrong {4}data folder\n {2}file\/data cannot be used: \S*file is no folder/);
 });

@@ -5,7 +5,7 @@ import { openDatabase } from '../../foundation/data/database.ts';
 import { registerKernelTables } from '../../foundation/gateway-tables.ts';
 import { eachDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
-import { run } from './command.ts';
+import { outcomeOf, run } from './command.ts';
 
 const HOUR = 3_600_000;
 
@@ -41,7 +41,7 @@ eachDatabase(
     await work(Date.now() + HOUR);
     await database.close();
     const remove = (...options: string[]) =>
-      run(t, folder, ['plugins', 'remove', 'weather', '--with-data', ...options], fresh.environment);
+      outcomeOf(folder, ['plugins', 'remove', 'weather', '--with-data', ...options], fresh.environment);
 
     t.regex((await remove('--yes')).stderr, /^a replica works for weather: 1 jobs or leases are in hand/);
     await fresh.ask('update kernel_jobs set due_at = 1');
@@ -78,7 +78,7 @@ test('data of a bundled plugin, of one that is enabled, and of no plugin stay', 
   await mkdir(plugins, { recursive: true });
   await writeFile(path.join(plugins, 'plugin.ts'), '');
   const refused = async (name: string, reason: RegExp) => {
-    const { code, stderr } = await run(t, folder, ['plugins', 'remove', name, '--with-data', '--yes'], {
+    const { code, stderr } = await outcomeOf(folder, ['plugins', 'remove', name, '--with-data', '--yes'], {
       SVC_PLUGIN_DIRS: 'plugins',
     });
     t.is(code, 1);
@@ -92,7 +92,7 @@ test('data of a bundled plugin, of one that is enabled, and of no plugin stay', 
   );
   await refused('%', /^% is no name of a plugin$/m);
   await writeFile(path.join(folder, 'gateway.yaml'), 'plugins: { weather: { enabled: false } }\n');
-  const { code, stdout } = await run(t, folder, ['plugins', 'remove', 'weather', '--with-data'], {
+  const { code, stdout } = await outcomeOf(folder, ['plugins', 'remove', 'weather', '--with-data'], {
     SVC_PLUGIN_DIRS: 'plugins',
   });
   t.deepEqual({ code, stdout }, { code: 0, stdout: 'weather has nothing in the database.\n' });

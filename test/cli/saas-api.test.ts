@@ -8,7 +8,7 @@ import test from 'ava';
 import { eachDatabase } from '../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { send } from '../support/request.ts';
-import { ROOT, run, USERS_PATH } from './command.ts';
+import { outcomeOf, ROOT, run, USERS_PATH } from './command.ts';
 
 const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
@@ -114,7 +114,7 @@ eachDatabase(test, 'migrate makes the tables, and check finds the database', asy
   t.regex(stdout, /every table has its newest form/);
   const [row] = await fresh.ask('select count(*) as n from tenants');
   t.is(Number(row?.n), 1);
-  const checked = await run(t, folder, ['check'], fresh.environment);
+  const checked = await outcomeOf(folder, ['check'], fresh.environment);
   t.is(checked.code, 0, checked.stdout);
   t.regex(checked.stdout, new RegExp(`^ok {7}database: ${fresh.family}`, 'm'));
 });
@@ -174,7 +174,7 @@ test('openapi needs no server and no free port, and begins nothing that plugins 
 
 test('openapi of a deployment that would not start says why, and prints no document', async (t) => {
   const folder = await temporaryFolder(t);
-  const variable = await run(t, folder, ['openapi'], { SVC_DRAIN_TIMEOUT: 'soon' });
+  const variable = await outcomeOf(folder, ['openapi'], { SVC_DRAIN_TIMEOUT: 'soon' });
   t.is(variable.code, 1);
   t.is(variable.stdout, '');
   t.regex(variable.stderr, /SVC_DRAIN_TIMEOUT/);
