@@ -27,8 +27,8 @@ export function everyPlan(milliseconds: number): Plan {
 }
 
 /**
- * At the times of a cron pattern of five fields. A time that a clock change leaves out is the moment after it; a fixed one that
- * comes twice counts once.
+ * At the times of a cron pattern of five fields. Where neither minute nor hour has a `*` or a step, a time that a clock change leaves out is the
+ * moment after it, and one that comes twice counts once; else the pattern goes by the clock on the wall.
  *
  * @param timezone of the IANA database; default UTC
  * @throws TypeError for another pattern or time zone, and for a pattern without any time (`0 0 30 2 *`)
@@ -41,14 +41,26 @@ export function cronPlan(pattern: string, timezone = 'UTC'): Plan {
 }
 
 function parsed(pattern: string, timezone: string): Cron {
+  if (!isTimeZone(timezone)) throw new TypeError(`"${timezone}" is no time zone of the IANA database`);
   const { Cron } = loadCroner();
   try {
-    return new Cron(pattern, { timezone, mode: '5-part', paused: true });
+    // Else croner takes it for one moment, after which there is no time.
+    if (pattern.includes(':')) throw new TypeError('it is a moment');
+    // By default croner takes `30 2,14 * * *` for an interval, which is left out and comes twice with the clock.
+    return new Cron(pattern, { timezone, mode: '5-part', paused: true, fixedTimeRule: 'no-wildcard' });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new TypeError(`"${pattern}" in ${timezone} is no cron pattern of five fields: ${reason}`, {
       cause,
     });
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
   }
 }
 

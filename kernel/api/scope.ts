@@ -105,8 +105,8 @@ export interface Scope<C = unknown> {
     options?: { readonly immediately?: boolean; readonly replicas?: 'all' | 'one' },
   ): void;
   /**
-   * The same on one replica at the times of a cron pattern of five fields (`0 3 * * *`), which are those of `timezone` (`Europe/Berlin`; default UTC). A time
-   * that a clock change leaves out is the moment after it; a fixed one that comes twice counts once.
+   * The same on one replica at the times of a cron pattern of five fields (`0 3 * * *`), which are those of `timezone` (`Europe/Berlin`; default UTC). Where neither minute nor
+   * hour has a `*` or a step, a time that a clock change leaves out is the moment after it, and one that comes twice counts once.
    *
    * @throws TypeError for a pattern without any time, and for what is none
    */

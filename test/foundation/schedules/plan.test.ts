@@ -27,6 +27,20 @@ test('a fixed time that comes twice counts once', (t) => {
   t.deepEqual(times, ['2030-10-26T00:30', '2030-10-27T00:30', '2030-10-28T01:30']);
 });
 
+test('several fixed times a day are left out, and come twice, like one', (t) => {
+  const ofSpring = timesAfter('2030-03-30T12:00:00Z', '30 2,14 * * *', 3, 'Europe/Berlin');
+  t.deepEqual(ofSpring, ['2030-03-30T13:30', '2030-03-31T01:00', '2030-03-31T12:30']);
+  const ofAutumn = timesAfter('2030-10-26T23:00:00Z', '30 1-3 * * *', 4, 'Europe/Berlin');
+  t.deepEqual(ofAutumn, ['2030-10-26T23:30', '2030-10-27T00:30', '2030-10-27T02:30', '2030-10-28T00:30']);
+});
+
+test('an interval goes on at its pace while the clocks change', (t) => {
+  const ofSpring = timesAfter('2030-03-31T00:10:00Z', '*/30 * * * *', 3, 'Europe/Berlin');
+  t.deepEqual(ofSpring, ['2030-03-31T00:30', '2030-03-31T01:00', '2030-03-31T01:30']);
+  const ofAutumn = timesAfter('2030-10-26T23:40:00Z', '0 * * * *', 3, 'Europe/Berlin');
+  t.deepEqual(ofAutumn, ['2030-10-27T00:00', '2030-10-27T01:00', '2030-10-27T02:00']);
+});
+
 test('the 31st is left out of shorter months, and L is the last day of each', (t) => {
   const of31 = timesAfter('2030-01-31T03:00:00Z', '0 3 31 * *', 2);
   t.deepEqual(of31, ['2030-03-31T03:00', '2030-05-31T03:00']);
@@ -35,10 +49,21 @@ test('the 31st is left out of shorter months, and L is the last day of each', (t
 });
 
 test('what is no pattern, no time zone, or has no time is refused with the reason', (t) => {
-  for (const pattern of ['0 0 30 2 *', '* * *', '0 3 * * * *', '0 25 * * *', '']) {
+  for (const pattern of [
+    '0 0 30 2 *',
+    '* * *',
+    '0 3 * * * *',
+    '0 25 * * *',
+    '@reboot',
+    '2999-12-31T00:00:00',
+    '',
+  ]) {
     t.throws(() => cronPlan(pattern), { instanceOf: TypeError, message: new RegExp(RegExp.escape(pattern)) });
   }
-  t.throws(() => cronPlan('0 3 * * *', 'Mars/Olympus'), { instanceOf: TypeError, message: /Mars\/Olympus/ });
+  for (const zone of ['Mars/Olympus', '']) {
+    const message = `"${zone}" is no time zone of the IANA database`;
+    t.throws(() => cronPlan('0 3 * * *', zone), { instanceOf: TypeError, message });
+  }
   for (const milliseconds of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
     t.throws(() => everyPlan(milliseconds), { instanceOf: TypeError });
   }
