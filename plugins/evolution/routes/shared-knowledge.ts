@@ -1,4 +1,4 @@
-import { access, type Route, route } from 'agent-gateway';
+import { access, parseAuditTime, type Route, route } from 'agent-gateway';
 import type { SharedKnowledge } from '../contract.ts';
 import { reachOf } from '../services/sharing/reach.ts';
 import { badMember, Revoke, Revoked } from './sharing-schemas.ts';
@@ -17,7 +17,7 @@ export function sharedKnowledgeRoutes(knowledge: SharedKnowledge): readonly Rout
       handle: async (call) => {
         const { confirm_all, reason = '', ...filter } = call.body;
         const { task_class: taskClass, source_tenant: sourceTenant, source } = filter;
-        const [from, to] = [momentOf(filter.from), momentOf(filter.to)];
+        const [from, to] = [momentOf('from', filter.from), momentOf('to', filter.to)];
         if (Object.keys(filter).length === 0 && confirm_all !== true)
           throw badMember('/body/confirm_all', 'must be true where nothing narrows what is revoked');
         if (from !== undefined && to !== undefined && from > to)
@@ -34,6 +34,10 @@ export function sharedKnowledgeRoutes(knowledge: SharedKnowledge): readonly Rout
   ];
 }
 
-function momentOf(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text);
+/** Throws 400 for what is well-formed and no time, such as a leap second. */
+function momentOf(bound: 'from' | 'to', text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const moment = parseAuditTime(text, bound);
+  if (moment !== undefined) return moment;
+  throw badMember(`/body/${bound}`, 'must be an RFC 3339 timestamp without a leap second');
 }

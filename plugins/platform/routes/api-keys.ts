@@ -7,6 +7,7 @@ import {
   nullable,
   pageOf,
   pageQuery,
+  parseAuditTime,
   type Route,
   reply,
   route,
@@ -95,13 +96,13 @@ function toWantedKey(body: Static<typeof CreateTenantKey>): WantedKey {
   };
 }
 
-/** The moment in a validated `expires_at`; throws 400 for a leap second, which is well-formed and cannot be stored. */
+/** The moment in a validated `expires_at`; throws 400 for what is well-formed and no time, such as a leap second. */
 export function toExpiry(text: string | null | undefined): Date | null {
   if (text === undefined || text === null) return null;
-  const moment = new Date(text);
-  if (!Number.isNaN(moment.getTime())) return moment;
+  const moment = parseAuditTime(text, 'to');
+  if (moment !== undefined) return moment;
   throw KernelErrors.invalidRequest(undefined, {
-    errors: [{ pointer: '/body/expires_at', message: 'must be a moment without a leap second' }],
+    errors: [{ pointer: '/body/expires_at', message: 'must be an RFC 3339 timestamp without a leap second' }],
   });
 }
 

@@ -155,6 +155,14 @@ eachGatewayDatabase(
     t.is(empty.body.errors[0].pointer, '/body/confirm_all');
     const turned = { from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' };
     t.is((await send('POST', REVOKE, turned)).status, 400);
+    for (const to of ['2090-12-31T23:59:60Z', '2090-01-01T00:00:00+02']) {
+      const refused = await send('POST', REVOKE, { to });
+      t.is(refused.status, 400, to);
+      t.is(refused.body.errors[0].pointer, '/body/to');
+    }
+    const ages = { from: '9999-12-31T23:59:59-12:00', to: '9999-12-31T23:59:59-12:00' };
+    t.deepEqual((await send('POST', REVOKE, ages)).body, { deleted: 0 });
+    t.deepEqual((await send('POST', REVOKE, { to: '0000-01-01T00:00:00Z' })).body, { deleted: 0 });
     const own = await send('POST', REVOKE, { task_class: 'one' }, undefined, acme.token);
     t.deepEqual(own.body, { deleted: 1 });
     t.deepEqual((await send('POST', REVOKE, { source_tenant: other.id })).body, { deleted: 1 });

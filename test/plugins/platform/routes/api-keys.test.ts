@@ -44,6 +44,12 @@ eachGatewayDatabase(test, 'a key expires on time', async (t, { environment }) =>
   t.is((await gateway.request('/v1/me', { token: key })).status, 401);
 });
 
+eachGatewayDatabase(test, 'a key may expire at the end of all time', async (t, { environment }) => {
+  const gateway = await startPlatform(t, { env: environment });
+  await gateway.key({ expires_at: '9999-12-31T23:59:59-12:00' });
+  t.is((await gateway.request('/v1/api-keys')).body.api_keys[0].expires_at, '9999-12-31T23:59:59.999Z');
+});
+
 eachGatewayDatabase(test, "one tenant's keys are out of another's reach", async (t, { environment }) => {
   const gateway = await startPlatform(t, { env: environment });
   const [own, foreign] = [await gateway.tenant('Own'), await gateway.tenant('Foreign')];
@@ -152,6 +158,7 @@ test('all that is wrong with a body is told together', async (t) => {
     '2090-01-01',
     '2090-01-01T00:00:00',
     '2090-12-31T23:59:60Z',
+    '2090-01-01T00:00:00+02',
     7,
   ]) {
     t.deepEqual(pointers(await post({ name: 'x', expires_at })), ['/body/expires_at'], String(expires_at));
