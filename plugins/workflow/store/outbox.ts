@@ -50,6 +50,8 @@ const MAX_PAGES = 32;
 const BATCH = 128;
 /** Milliseconds that rows behind another one are left alone longer than that one: by then it has its next time. */
 const BEHIND_MS = 60_000;
+/** Milliseconds, longer than any claim or pause: what is put off so far was put off by a clock that was ahead, and set back since. */
+const AHEAD_MS = 2 * 3_600_000;
 /** Sinks whose events can wait at one time; more are not looked for. */
 const MAX_SINKS = 1_000;
 
@@ -187,6 +189,12 @@ export function createOutbox({
     }
   }
 
+  /** Makes a sink's rows ready that would wait until the time of a clock which was ahead comes. */
+  async function followClock(sink: string): Promise<void> {
+    const tooLate = sql`next_at > ${await nowSql(database)} + ${AHEAD_MS}`;
+    await rows.change(sql`update ${outbox} set next_at = ${READY} where sink = ${sink} and ${tooLate}`);
+  }
+
   return {
     take,
 
@@ -226,7 +234,7 @@ export function createOutbox({
 
     /**
      * Deletes events older than `olderThanMs` of sinks that are not registered here, and of which no replica has taken anything for that long.
-     * Returns how many events of which sinks.
+     * Returns how many events of which sinks. Makes events ready, too, that a clock which was ahead has put off.
      */
     async forget({
       olderThanMs,
@@ -237,6 +245,7 @@ export function createOutbox({
     }): Promise<readonly { readonly sink: string; readonly events: number }[]> {
       const forgotten: { readonly sink: string; readonly events: number }[] = [];
       for (const sink of await sinksThatWait()) {
+        await followClock(sink);
         if (here.includes(sink)) continue;
         const events = await forgetOf(sink, olderThanMs);
         if (events > 0) forgotten.push({ sink, events });

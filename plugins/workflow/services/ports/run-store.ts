@@ -46,7 +46,7 @@ export interface RunStore {
   orphans(limit: number): Promise<readonly (RunPlace & { readonly owner: string })[]>;
   /** What a worker owns, with its revision. */
   owned(worker: string): Promise<readonly (RunPlace & { readonly revision: number })[]>;
-  /** Registers a worker, with a lease of `leaseMs` by the database's clock. */
+  /** Registers a worker, with a lease of `leaseMs` by the database's clock. What that clock has put off while it was ahead is found again. */
   join(worker: string, leaseMs: number): Promise<void>;
   /** Renews its lease. False when the lease had expired: other workers may have its runs. */
   renew(worker: string, leaseMs: number): Promise<boolean>;

@@ -319,3 +319,16 @@ eachDatabase(
     );
   },
 );
+
+eachDatabase(test, 'events come out after the clock was set back', async (t, fresh) => {
+  const { database, tables, outbox, start, add, take, now } = await openOutbox(t, fresh);
+  const run = await start(2);
+  t.is((await take()).length, 1);
+  await add(run, 1);
+  t.deepEqual(await take(), []);
+  const ahead = { nextAt: now + 40 * 24 * 3_600_000 };
+  await database.system().nativeUpdate(tables.outbox, { runId: run.id }, ahead);
+  t.deepEqual(await take(), []);
+  await outbox.forget({ olderThanMs: LONG, here: ['hooks'] });
+  t.deepEqual(ranges(await take()), [[run.id, 1, 3]]);
+});

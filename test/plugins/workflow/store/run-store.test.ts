@@ -116,3 +116,39 @@ test('the name of an engine is short and plain', (t) => {
   }
   t.is(workflowTables('abcdefghijklmnop').runs.meta.tableName, 'abcdefghijklmnop_runs');
 });
+
+const DAYS = 40 * 24 * 3_600_000;
+
+eachDatabase(test, 'runs of a dead worker are found after the clock was set back', async (t, fresh) => {
+  const { database, tables } = await storeKit(t, fresh);
+  const store = createRunStore({ database, tables });
+  for (const worker of ['dead', 'alive']) {
+    await store.join(worker, 600_000);
+    await store.create({ state: runOf({ owner: worker }, [stepOf('a')]), events: [], sinks: [] });
+  }
+  const ahead = { expiresAt: (await store.now()) + DAYS };
+  await database.system().nativeUpdate(tables.workers, { id: 'dead' }, ahead);
+  t.deepEqual(await store.orphans(10), []);
+  await store.join('next', 1_000);
+  const { expiresAt } = await database.system().findOneOrFail(tables.workers, { id: 'dead' });
+  t.true(expiresAt <= (await store.now()) + 1_000);
+  const lasting = await database.system().findOneOrFail(tables.workers, { id: 'alive' });
+  t.true(lasting.expiresAt > (await store.now()) + 500_000);
+});
+
+eachDatabase(test, 'what may begin is found after the clock was set back', async (t, fresh) => {
+  const { database, tables } = await storeKit(t, fresh);
+  const store = createRunStore({ database, tables });
+  const now = await store.now();
+  const ahead = { wakeAt: now + DAYS, updatedAt: now + DAYS };
+  const stuck = runOf(ahead, [stepOf('a')]);
+  const others = [
+    runOf(ahead, [stepOf('a', { status: 'waiting', dueAt: now + DAYS })]),
+    runOf({ ...ahead, updatedAt: now }, [stepOf('a', { readyAt: now + DAYS })]),
+    runOf({ ...ahead, owner: 'w' }, [stepOf('a')]),
+  ];
+  for (const state of [stuck, ...others]) await store.create({ state, events: [], sinks: [] });
+  t.deepEqual(await store.due(10), []);
+  await store.join('next', 1_000);
+  t.deepEqual(await store.due(10), [{ tenantId: TENANT, runId: stuck.id }]);
+});
