@@ -13,6 +13,7 @@ import { createTracing } from './observability/tracing.ts';
 import { openServices } from './open-services.ts';
 import { openRedis } from './redis/open-redis.ts';
 import { openResources } from './resources/open-resources.ts';
+import { failures, waiting } from './resources/report.ts';
 
 /** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
 const AUDIT_DRAIN = 5_000;
@@ -52,6 +53,12 @@ export async function openInfrastructure(
   const ids = createIds(clock);
   const log = logging.logger;
   const metrics = createMetrics({ version, process: options.processMetrics ?? true });
+  metrics.reading({
+    kind: 'counter',
+    name: 'svc_log_lines_lost_total',
+    help: 'Log lines that were dropped because the output stood still or was gone.',
+    read: () => logging.droppedLines(),
+  });
   const traces = await createTracing({
     endpoint: settings.tracing?.endpoint,
     serviceName: settings.tracing?.serviceName ?? '',
@@ -76,7 +83,7 @@ export async function openInfrastructure(
   const directory = path.join(settings.dataDir, 'audit');
   const trail = createAuditTrail({ sink: createDatabaseSink(database), directory, clock, ids, log });
   opened.defer(() => trail.close(clock.monotonic() < closesBy() ? AUDIT_DRAIN : AUDIT_DRAIN_LATE));
-  metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
+  metrics.watchAudit(() => trail.stats());
 
   const redis =
     redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
@@ -100,6 +107,18 @@ export async function openInfrastructure(
   opened.defer(close);
   const resources = await openResources({ folder: agentsDir, clock, log });
   opened.defer(() => resources.close());
+  metrics.reading({
+    kind: 'gauge',
+    name: 'svc_resource_files_failed',
+    help: 'Files of agents.d of which something is not valid; its last good version may be live.',
+    read: () => failures(resources.report().files).length,
+  });
+  metrics.reading({
+    kind: 'gauge',
+    name: 'svc_resources_waiting',
+    help: 'Documents of agents.d whose kind no plugin that runs registers.',
+    read: () => waiting(resources.report().files),
+  });
   return {
     clock,
     ids,

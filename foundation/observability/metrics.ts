@@ -19,8 +19,8 @@ export interface Metrics {
   reading(reading: Reading): void;
   /** Adds the gauges of the plugins. */
   watchPlugins(plugins: PluginReadings): void;
-  /** Adds the gauges of the audit log. */
-  watchAudit(audit: AuditReadings): void;
+  /** Adds what the audit log reports of itself, asked for when the registry is read. */
+  watchAudit(audit: () => AuditReadings): void;
   /** Everything in the Prometheus text format 0.0.4. */
   text(): Promise<string>;
   /** The `Content-Type` of `text`. */
@@ -48,9 +48,13 @@ export interface PluginReadings {
 /** What the audit log reports of itself. */
 export interface AuditReadings {
   /** Records that wait for the database in memory. */
-  readonly queued: () => number;
+  readonly queued: number;
   /** Bytes that wait in the local spool. */
-  readonly spooled: () => number;
+  readonly spooledBytes: number;
+  /** Records that were set aside since the database takes them never. */
+  readonly rejected: number;
+  /** Records that are nowhere. */
+  readonly lost: number;
 }
 
 export interface MetricsOptions {
@@ -140,14 +144,30 @@ export function createMetrics(options: MetricsOptions): Metrics {
         read: () => [...generations().values()].reduce((sum, count) => sum + count, 0),
       });
     },
-    watchAudit({ queued, spooled }) {
-      const kind = 'gauge';
-      reading({ kind, name: 'svc_audit_queued_records', help: 'Audit records in memory.', read: queued });
+    watchAudit(audit) {
       reading({
-        kind,
+        kind: 'gauge',
+        name: 'svc_audit_queued_records',
+        help: 'Audit records in memory.',
+        read: () => audit().queued,
+      });
+      reading({
+        kind: 'gauge',
         name: 'svc_audit_spool_bytes',
         help: 'Bytes of audit records in the local spool.',
-        read: spooled,
+        read: () => audit().spooledBytes,
+      });
+      reading({
+        kind: 'counter',
+        name: 'svc_audit_rejected_total',
+        help: 'Audit records that the database refused for good, and that are set aside on the disk.',
+        read: () => audit().rejected,
+      });
+      reading({
+        kind: 'counter',
+        name: 'svc_audit_lost_total',
+        help: 'Audit records that neither the database nor the disk took.',
+        read: () => audit().lost,
       });
     },
     text: () => prometheus.metrics(),

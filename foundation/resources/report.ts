@@ -81,6 +81,11 @@ export function failures(files: readonly FileReport[]): readonly { file: string;
   });
 }
 
+/** How many documents wait for a plugin that registers their kind. */
+export function waiting(files: readonly FileReport[]): number {
+  return files.flatMap(({ documents }) => documents).filter(({ status }) => status === 'waiting').length;
+}
+
 const MAX_LINES = 20;
 
 function reportDocument(

@@ -28,3 +28,21 @@ test('a resource that is broken by an edit is told with its line, and that its l
   t.true(gateway.logs().some((line) => line.includes('mine.yaml:4: /spec/provider')));
   t.true((await names()).includes('mine'));
 });
+
+test('what is not live of the folder is in the metrics', async (t) => {
+  await using gateway = await startTestGateway();
+  const told = async () => {
+    const { body } = await gateway.request('/metrics');
+    return String(body).match(/^svc_resource.*$/gm);
+  };
+  t.deepEqual(await told(), ['svc_resource_files_failed 0', 'svc_resources_waiting 0']);
+  const write = (file: string, kind: string, provider: string) =>
+    writeFile(
+      path.join(gateway.folder, 'agents.d', file),
+      `apiVersion: svc/v1\nkind: ${kind}\nmetadata: {name: mine}\nspec: {provider: ${provider}, model: m}\n`,
+    );
+  await write('broken.yaml', 'Model', 'dmo');
+  await write('misspelled.yaml', 'Modle', 'demo');
+  await until(async () => (await told())?.join() === 'svc_resource_files_failed 1,svc_resources_waiting 1');
+  t.pass();
+});

@@ -61,13 +61,14 @@ test('the build, refused requests and readings of others are told', async (t) =>
   metrics.rateLimitRejected('t1', 'minute');
   metrics.rateLimitRejected(undefined, 'minute');
   let queued = 3;
-  metrics.watchAudit({ queued: () => queued, spooled: () => 0 });
+  metrics.watchAudit(() => ({ queued, spooledBytes: 0, rejected: 2, lost: 1 }));
   metrics.reading({ name: 'svc_x_total', help: 'X.', kind: 'counter', read: () => 7 });
   const lines = linesOf(await metrics.text(), 'svc_').filter((line) => !line.startsWith('#'));
   t.true(lines.includes(`svc_build_info{version="2.4.0",node="${process.versions.node}"} 1`));
   t.true(lines.includes('svc_rate_limit_rejected_total{tenant_id="t1",window="minute"} 1'));
   t.true(lines.includes('svc_rate_limit_rejected_total{tenant_id="anonymous",window="minute"} 1'));
   t.true(lines.includes('svc_audit_queued_records 3'));
+  t.true(lines.includes('svc_audit_rejected_total 2') && lines.includes('svc_audit_lost_total 1'));
   queued = 5;
   await metrics.text();
   const again = await metrics.text();
