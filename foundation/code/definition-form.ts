@@ -43,7 +43,7 @@ export function wrong(member: string, value: unknown, should: string): string {
 }
 
 function said(value: unknown): string {
-  if (value === undefined || value === null) return String(value);
+  if (value === undefined || value === null || typeof value === 'number') return String(value);
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

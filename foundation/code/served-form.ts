@@ -29,12 +29,28 @@ const FORMS = {
   ]),
 } satisfies Readonly<Record<string, Form>>;
 
-/** What is looked at, by what is served: a route of HTTP, a mounted router, a method of gRPC. */
+/** Of a stage around requests. */
+const STAGE = {
+  name: [(value) => typeof value === 'string' && value !== '', 'a text that is not empty'],
+  order: optional([Number.isFinite, 'a number']),
+  timeoutMs: optional([
+    (value) => Number(value) >= 1 && Number(value) <= 30_000,
+    '1 to 30000 (milliseconds)',
+  ]),
+  onFailure: optional(oneOf('refuse', 'pass')),
+  before: optional([isFunction, 'a function']),
+  admitted: optional([isFunction, 'a function']),
+} satisfies Readonly<Record<string, Form>>;
+
+const { access, summary, handle, bodyLimit, rateLimit } = FORMS;
+
+/** What is looked at, by what is served: a route of HTTP, a mounted router, a method of gRPC; and of a stage around them. */
 const MEMBERS = {
-  route: Object.keys(FORMS),
-  mount: ['access', 'summary', 'bodyLimit', 'rateLimit'],
-  method: ['access', 'summary', 'handle'],
-};
+  route: FORMS,
+  mount: { access, summary, bodyLimit, rateLimit },
+  method: { access, summary, handle },
+  stage: STAGE,
+} satisfies Readonly<Record<string, Readonly<Record<string, Form>>>>;
 
 /**
  * Refuses what would fail with its first call, or with the document of all routes, since a member has the wrong form. The compiler says it to authors who ask it;
@@ -44,8 +60,7 @@ const MEMBERS = {
  * @throws Error that names the member, what it is and what it should be
  */
 export function checkServed(kind: keyof typeof MEMBERS, label: string, served: object): void {
-  for (const member of MEMBERS[kind]) {
-    const [is, should] = FORMS[member as keyof typeof FORMS];
+  for (const [member, [is, should]] of Object.entries<Form>(MEMBERS[kind])) {
     const value = (served as Readonly<Record<string, unknown>>)[member];
     if (!is(value)) throw new Error(`${label}: ${wrong(member, value, should)}`);
   }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { FormOf } from '../code/contribution-form.ts';
 import type { ByteRange, ObjectInfo, ObjectPage, StoredObject } from './objects.ts';
 
 /** How the store of a plugin is to store an object. */
@@ -48,3 +49,13 @@ export interface OfferedObjectStore {
 
 /** The extension point to which plugins contribute stores. */
 export const OBJECT_STORES = 'gateway.object-stores';
+/** What is asked of each. */
+export const OBJECT_STORE: FormOf<OfferedObjectStore> = {
+  name: 'text',
+  put: 'function',
+  get: 'function',
+  head: 'function',
+  delete: 'function',
+  list: 'function',
+  check: 'function',
+};

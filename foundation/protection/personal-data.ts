@@ -1,3 +1,4 @@
+import type { FormOf } from '../code/contribution-form.ts';
 import type { TenantEntityManager } from '../data/database.ts';
 import type { AnyEntitySchema } from '../data/tenancy.ts';
 
@@ -69,6 +70,16 @@ export interface PersonalData {
   erased?(scope: PersonalScope): void;
 }
 
+/** What is asked of each contribution. */
+export const PERSONAL_DATA: FormOf<PersonalData> = {
+  name: 'text',
+  sections: [{ name: 'text', entities: 'list', read: 'function' }],
+  halt: 'function?',
+  erase: 'function',
+  purge: 'function?',
+  erased: 'function?',
+};
+
 /**
  * Which objects of tenants are a plugin's, and which of them something refers to, for the clean-up of objects (decisions 1.5). An object that no contribution
  * claims is never deleted.
@@ -88,3 +99,10 @@ export interface StoredObjects {
     remove: (keys: readonly string[]) => Promise<void>,
   ): Promise<void>;
 }
+
+/** What is asked of each contribution. */
+export const STORED_OBJECTS: FormOf<StoredObjects> = {
+  name: 'text',
+  prefixes: 'list',
+  unreferenced: 'function',
+};

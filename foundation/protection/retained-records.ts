@@ -1,5 +1,6 @@
 import type { EntityName, EntitySchema } from '@mikro-orm/core';
 import { sql } from 'kysely';
+import type { FormOf } from '../code/contribution-form.ts';
 import type { Database, PlainWhere } from '../data/database.ts';
 
 /**
@@ -27,6 +28,15 @@ export interface RetainedRecords {
    */
   deleteBefore(tenantId: string, before: Date, signal: AbortSignal): AsyncIterable<number>;
 }
+
+/** What is asked of each contribution. */
+export const RETAINED_RECORDS: FormOf<RetainedRecords> = {
+  name: 'text',
+  summary: 'text',
+  sizes: 'function',
+  count: 'function',
+  deleteBefore: 'function',
+};
 
 /** Rows of one table, each of which is deleted on its own. */
 export interface RetainedTable<E extends object>

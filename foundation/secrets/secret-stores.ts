@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { orAborted } from '../base/deadline.ts';
 import { GatewayError } from '../base/gateway-error.ts';
 import { lacksOffer, offerNamed } from '../base/offers.ts';
+import type { FormOf } from '../code/contribution-form.ts';
 import { SecretErrors } from './secret-file.ts';
 import type { StoreReference } from './secret-reference.ts';
 
@@ -31,6 +32,8 @@ export interface SecretStore {
 
 /** The extension point to which plugins contribute stores. */
 export const SECRET_STORES = 'gateway.secret-stores';
+/** What is asked of each. */
+export const SECRET_STORE: FormOf<SecretStore> = { name: 'text', read: 'function' };
 
 /** The secrets of plugins' stores. */
 export type StoredSecrets = ReturnType<typeof createStoredSecrets>;

@@ -1,3 +1,5 @@
+import type { ContributionForm, FormOf } from '../../foundation/code/contribution-form.ts';
+
 /** A typed name for a service that one plugin offers and others need. Compare by `id`; the type parameter exists at compile time only. */
 export interface ServiceRef<T> {
   readonly kind: 'service';
@@ -12,6 +14,8 @@ export interface ExtensionPoint<T> {
   readonly kind: 'point';
   /** `<plugin>.<point>`, unique in the process. */
   readonly id: string;
+  /** What is refused of contributions, as far as the plugin that has the point says so. */
+  readonly form?: ContributionForm;
   /** Never set; carries `T` for inference. */
   readonly type?: T;
 }
@@ -21,9 +25,9 @@ export function serviceRef<T>(id: string): ServiceRef<T> {
   return { kind: 'service', id };
 }
 
-/** Declares an extension point in a plugin's `contract.ts`. */
-export function extensionPoint<T>(id: string): ExtensionPoint<T> {
-  return { kind: 'point', id };
+/** Declares an extension point in a plugin's `contract.ts`. A set-up that contributes what has not the members of `form` fails. */
+export function extensionPoint<T>(id: string, form?: FormOf<T>): ExtensionPoint<T> {
+  return { kind: 'point', id, ...(form && { form }) };
 }
 
 /** Named service refs, as in `needs: { agents: AgentEngine }`. */

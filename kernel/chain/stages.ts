@@ -19,18 +19,8 @@ export interface PluginStage {
 }
 
 const DEFAULT_TIMEOUT = 2_000;
-const MAX_TIMEOUT = 30_000;
 /** Headers of an answer that only the gateway may set. */
 const RESERVED = /^(?:content-|transfer-encoding$|connection$|trailer$|upgrade$|x-request-id$|x-ratelimit-)/;
-
-/** @throws Error for a stage that is none */
-export function checkStage(plugin: string, { name, timeoutMs, order }: RequestStage): void {
-  if (name === '') throw new Error(`${plugin} has a stage without a name`);
-  if (timeoutMs !== undefined && !(timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT))
-    throw new Error(`${plugin}: the stage ${name} has 1 to ${MAX_TIMEOUT} ms, not ${timeoutMs}`);
-  if (order !== undefined && !Number.isFinite(order))
-    throw new Error(`${plugin}: the order of the stage ${name} is no number`);
-}
 
 /** In the order in which they are asked. Pure. */
 export function inOrder(stages: readonly PluginStage[]): readonly PluginStage[] {

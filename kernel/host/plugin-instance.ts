@@ -16,13 +16,7 @@ const UNDO_TIMEOUT = 10_000;
 const ABORT_GRACE = 2_000;
 
 /** What the host gives to a new instance. */
-interface InstanceParts
-  extends Pick<
-    ScopeParts,
-    'services' | 'events' | 'hints' | 'jobs' | 'durableEvents' | 'resources' | 'log' | 'contributions'
-  > {
-  readonly plugin: Plugin;
-  readonly config: unknown;
+interface InstanceParts extends Omit<ScopeParts, 'signal' | 'effects' | 'inFlight'> {
   readonly configHash: string;
   /** The values of the plugin's needs and wants. */
   readonly upstream: Readonly<Record<string, unknown>>;

@@ -2,6 +2,8 @@ import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { requireOwnName } from '../../foundation/base/offers.ts';
+import { checkContribution } from '../../foundation/code/contribution-form.ts';
+import { checkServed } from '../../foundation/code/served-form.ts';
 import type { Claim } from '../../foundation/messages/claims.ts';
 import {
   type DurableEventsHost,
@@ -23,7 +25,6 @@ import type { Plugin } from '../api/plugin.ts';
 import type { ExtensionPoint } from '../api/refs.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
-import { checkStage } from '../chain/stages.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Effects, Task } from './effects.ts';
 
@@ -47,6 +48,8 @@ export interface ScopeParts {
   readonly inFlight: InFlight;
   /** The live values of an extension point. */
   contributions(pointId: string): readonly unknown[];
+  /** The extension points of the gateway, and of all plugins that there are. */
+  readonly points: readonly ExtensionPoint<unknown>[];
 }
 
 /** The scope of one set-up: every verb notes an effect, and none is possible once the set-up is over (`close`): it could not be undone. */
@@ -126,7 +129,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     stage(stage) {
-      checkStage(name, stage);
+      checkServed('stage', `a stage of ${name}`, stage);
       const { stages } = open('stage');
       if (stages.some((known) => known.stage.name === stage.name))
         throw new Error(`${name} has two stages named ${stage.name}`);
@@ -144,6 +147,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
 
     contribute(point, value) {
       requireOwnName(name, value);
+      checkContribution(name, point.id, value, parts.points);
       open('contribute').contributions.push({ pointId: point.id, value });
     },
 

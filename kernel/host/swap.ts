@@ -10,6 +10,7 @@ import type { JobsHost } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
+import { GATEWAY_POINTS } from '../api/points.ts';
 import type { KernelServices } from '../api/services.ts';
 import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
@@ -235,6 +236,7 @@ export class PluginSwap {
       setupTimeout: this.#parts.setupTimeout ?? SETUP_TIMEOUT,
       folder: slot.folder,
       contributions: (pointId) => publication.contributions(pointId),
+      points: [...GATEWAY_POINTS, ...catalogue.plugins.values().flatMap(({ points = [] }) => points)],
     });
     return { instance, address: address ?? this.#parts.address, milliseconds: clock.monotonic() - began };
   }

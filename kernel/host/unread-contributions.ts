@@ -8,8 +8,8 @@ import type { Slot } from './slot.ts';
  * belong to a plugin that comes later, so it is no error.
  */
 export function warnOfUnread(slots: readonly Slot[], log: Logger): void {
-  const declared = slots.flatMap(({ plugin }) => plugin?.points ?? []).map(({ id }) => id);
-  const points = new Set([...GATEWAY_POINTS, ...declared]);
+  const declared = slots.flatMap(({ plugin }) => plugin?.points ?? []);
+  const points = new Set([...GATEWAY_POINTS, ...declared].map(({ id }) => id));
   for (const { name: plugin, current } of slots) {
     const given = new Set(current?.effects.contributions.map(({ pointId }) => pointId));
     for (const point of given) {

@@ -15,4 +15,4 @@ export interface JobGraph {
 }
 
 /** Graphs of plugins, for the jobs of every tenant. */
-export const JobGraphsPoint = extensionPoint<JobGraph>('execution.graphs');
+export const JobGraphsPoint = extensionPoint<JobGraph>('execution.graphs', { name: 'text' });

@@ -28,7 +28,10 @@ export interface TenantAgents {
 }
 
 /** Where agents of tenants come from: the plugin `runtime` brings those that are made through the API. Of two agents of one name that of the earlier contribution counts. */
-export const TenantAgentsPoint = extensionPoint<TenantAgents>('agent-engine.tenant-agents');
+export const TenantAgentsPoint = extensionPoint<TenantAgents>('agent-engine.tenant-agents', {
+  list: 'function',
+  find: 'function',
+});
 
 /** The result of checking a definition. */
 export interface AgentCheck {

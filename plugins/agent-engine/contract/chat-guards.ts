@@ -102,7 +102,10 @@ export interface ChatGuard {
 }
 
 /** Guards of plugins on what goes into chats and what comes out of them. */
-export const ChatGuardsPoint = extensionPoint<ChatGuard>('agent-engine.guards');
+export const ChatGuardsPoint = extensionPoint<ChatGuard>('agent-engine.guards', {
+  name: 'text',
+  open: 'function',
+});
 
 /** The guards of plugins that one chat began with. Each method throws what a guard refuses with, and `guard.failed`. */
 export interface ChatGuarding {

@@ -52,4 +52,7 @@ export interface Embedder {
 }
 
 /** Embedders of other plugins. */
-export const EmbeddersPoint = extensionPoint<Embedder>('agent-engine.embedders');
+export const EmbeddersPoint = extensionPoint<Embedder>('agent-engine.embedders', {
+  name: 'text',
+  connect: 'function',
+});

@@ -81,4 +81,7 @@ export interface Experience {
 }
 
 /** Plugins that learn from the runs of agents. */
-export const ExperiencePoint = extensionPoint<Experience>('agent-engine.experience');
+export const ExperiencePoint = extensionPoint<Experience>('agent-engine.experience', {
+  name: 'text',
+  begin: 'function',
+});

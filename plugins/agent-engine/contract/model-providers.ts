@@ -24,4 +24,7 @@ export interface ModelProvider {
 }
 
 /** Providers of models of other plugins. */
-export const ModelProvidersPoint = extensionPoint<ModelProvider>('agent-engine.model-providers');
+export const ModelProvidersPoint = extensionPoint<ModelProvider>('agent-engine.model-providers', {
+  name: 'text',
+  connect: 'function',
+});

@@ -52,4 +52,7 @@ export interface OfferedSandboxEngine {
 }
 
 /** Sandbox engines of other plugins. */
-export const SandboxEnginesPoint = extensionPoint<OfferedSandboxEngine>('agent-engine.sandbox-engines');
+export const SandboxEnginesPoint = extensionPoint<OfferedSandboxEngine>('agent-engine.sandbox-engines', {
+  name: 'text',
+  run: 'function',
+});

@@ -117,4 +117,7 @@ export const ToolErrors = defineErrors({
 export const ToolsRef = serviceRef<Tools>('agent-engine.tool-catalog');
 
 /** Tools of other plugins. Their refs begin with `plugin/<plugin>/`. */
-export const ToolsPoint = extensionPoint<ToolSource>('agent-engine.tools');
+export const ToolsPoint = extensionPoint<ToolSource>('agent-engine.tools', {
+  prefix: 'text',
+  list: 'function',
+});

@@ -16,4 +16,4 @@ export interface Embeddings {
 }
 
 /** What memories are compared by. The latest contribution is used; without one memories are searched by words. */
-export const EmbeddingsPoint = extensionPoint<Embeddings>('records.embeddings');
+export const EmbeddingsPoint = extensionPoint<Embeddings>('records.embeddings', { embed: 'function' });

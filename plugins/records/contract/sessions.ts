@@ -173,7 +173,7 @@ export interface SessionData {
 }
 
 /** Data of plugins that is deleted with a session. */
-export const SessionDataPoint = extensionPoint<SessionData>('records.session-data');
+export const SessionDataPoint = extensionPoint<SessionData>('records.session-data', { remove: 'function' });
 
 /** Stored sessions. */
 export const SessionsRef = serviceRef<Sessions>('records.sessions');

@@ -32,4 +32,8 @@ export interface EventSink {
 }
 
 /** Receivers of the events of all runs. */
-export const EventSinksPoint = extensionPoint<EventSink>('workflow.event-sinks');
+export const EventSinksPoint = extensionPoint<EventSink>('workflow.event-sinks', {
+  name: 'text',
+  wants: 'function',
+  deliver: 'function',
+});

@@ -93,4 +93,9 @@ export interface NodeType {
 }
 
 /** Node types of other plugins, for every graph of every tenant. */
-export const NodeTypesPoint = extensionPoint<NodeType>('workflow.node-types');
+export const NodeTypesPoint = extensionPoint<NodeType>('workflow.node-types', {
+  type: 'text',
+  summary: 'text',
+  check: 'function?',
+  execute: 'function',
+});

@@ -21,6 +21,7 @@ function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []
     metric: { dispose: () => void log.push('metrics disposed') } as never,
     setupTimeout: 30,
     contributions: () => [],
+    points: [],
     folder: '/nowhere',
   };
 }

@@ -90,3 +90,41 @@ test('a contribution to a point that no plugin has is one warning with the neare
     ],
   );
 });
+
+const Parts = extensionPoint<{ name: string; make(): void; end?(): void; rows: readonly { read(): void }[] }>(
+  'acme.parts',
+  { name: 'text', make: 'function', end: 'function?', rows: [{ read: 'function' }] },
+);
+const PART = { name: 'a', make: () => {}, rows: [{ read: () => {} }] };
+const CONTRIBUTIONS: readonly (readonly [string, unknown, string])[] = [
+  ['a text', 'a part', '"the value" is "a part", and should be an object'],
+  ['no name', { ...PART, name: '' }, '"name" is "", and should be a text that is not empty'],
+  ['no function', { ...PART, make: {} }, '"make" is an object, and should be a function'],
+  ['an optional function that is none', { ...PART, end: null }, '"end" is null, and should be a function'],
+  ['no list', { ...PART, rows: {} }, '"rows" is an object, and should be a list'],
+  [
+    'a bad element',
+    { ...PART, rows: [...PART.rows, { read: 1 }] },
+    '"rows.1.read" is 1, and should be a function',
+  ],
+  ['an element that is none', { ...PART, rows: [null] }, '"rows.0" is null, and should be an object'],
+];
+
+test('a contribution that has not the members that its point asks for fails the set-up of its plugin alone', async (t) => {
+  const acme = testPlugin('acme', { points: [Parts], setup: (scope) => void scope.contributions(Parts) });
+  // Its author knows the point by its id, and says nothing of a form.
+  const point = extensionPoint<unknown>(Parts.id);
+  const mistaken = CONTRIBUTIONS.map(([, value], index) =>
+    testPlugin(`mistaken-${index}`, { setup: (scope) => scope.contribute(point, value) }),
+  );
+  const right = testPlugin('right', { setup: (scope) => scope.contribute(point, PART) });
+  await using gateway = await startTestGateway({ plugins: [acme, ...mistaken, right] });
+  const told = async (name: string) => (await gateway.request(`/admin/v1/plugins/${name}`)).body;
+  for (const [index, [what, , problem]] of CONTRIBUTIONS.entries())
+    t.is(
+      (await told(`mistaken-${index}`)).reason,
+      `mistaken-${index} contributes to acme.parts: ${problem}`,
+      what,
+    );
+  for (const name of ['acme', 'right']) t.is((await told(name)).state, 'active');
+});

@@ -142,10 +142,20 @@ test('a plugin that is disabled asks no more, also while each of its answers is 
   t.is((await gateway.request('/open')).status, 200);
 });
 
+const WRONG: readonly (readonly [object, string])[] = [
+  [{ name: '' }, '"name" is "", and should be a text that is not empty'],
+  [{ name: 'a', timeoutMs: 0 }, '"timeoutMs" is 0, and should be 1 to 30000 (milliseconds)'],
+  [{ name: 'a', order: Number.NaN }, '"order" is NaN, and should be a number'],
+  [{ name: 'a', onFailure: 'ignore' }, '"onFailure" is "ignore", and should be one of refuse, pass'],
+  [{ name: 'a', before: {} }, '"before" is an object, and should be a function'],
+  [{ name: 'a', admitted: null }, '"admitted" is null, and should be a function'],
+];
+
 test('a stage that is none fails its plugin', async (t) => {
-  for (const stage of [{ name: '' }, { name: 'a', timeoutMs: 0 }, { name: 'a', order: Number.NaN }]) {
-    const gateway = await startStaged(t, stage);
+  for (const [stage, problem] of WRONG) {
+    const gateway = await startStaged(t, stage as RequestStage);
     const { body } = await gateway.request('/admin/v1/plugins/acme');
     t.is(body.state, 'failed');
+    t.is(body.reason, `a stage of acme: ${problem}`);
   }
 });
