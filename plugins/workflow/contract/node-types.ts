@@ -42,6 +42,8 @@ export class StepFailure extends Error {
   /** False: another attempt would fail the same way, and the node's `retry` does not apply. */
   readonly isRetryable: boolean;
   readonly record: JsonObject | undefined;
+  /** Milliseconds that the other side asked to be left alone: the next attempt waits at least as long, up to the `max_delay` of the node's `retry`. */
+  readonly retryAfterMs: number | undefined;
 
   /**
    * @param code stable, `[a-z0-9_]{1,64}`
@@ -50,13 +52,19 @@ export class StepFailure extends Error {
   constructor(
     code: string,
     message: string,
-    options: { readonly isRetryable?: boolean; readonly record?: JsonObject; readonly cause?: unknown } = {},
+    options: {
+      readonly isRetryable?: boolean;
+      readonly record?: JsonObject | undefined;
+      readonly retryAfterMs?: number | undefined;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'StepFailure';
     this.code = code;
     this.isRetryable = options.isRetryable ?? true;
     this.record = options.record;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/graph.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonEqual, jsonLength } from '../graph/json.ts';
-import type { Command, Facts, TaskPayload, TransitionResult, Verdict } from './commands.ts';
+import type { Command, CommandOf, Facts, TaskPayload, TransitionResult, Verdict } from './commands.ts';
 import { contextTooLarge, humanTaskTimeout, inputFault, workerLost } from './failures.ts';
 import { activate, follow } from './follow.ts';
 import {
@@ -104,13 +104,11 @@ function apply(run: Transition, command: Command): Verdict {
   }
 }
 
-type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
-
 /**
  * A worker takes steps that are ready, in topological order, `room` at most, and owns the run from then on. Nothing while the run is paused
  * or over, or while another worker owns it.
  */
-function claim(run: Transition, { worker, room }: Of<'claim'>): Verdict {
+function claim(run: Transition, { worker, room }: CommandOf<'claim'>): Verdict {
   const { status, owner } = run.state;
   if ((status !== 'running' && status !== 'waiting') || (owner !== null && owner !== worker))
     return 'unchanged';
@@ -138,7 +136,7 @@ function deliver(run: Transition, step: StepState, worker: string): void {
 }
 
 /** A worker reports the output of a delivery. */
-function succeeded(run: Transition, { fence, output, record }: Of<'succeeded'>): Verdict {
+function succeeded(run: Transition, { fence, output, record }: CommandOf<'succeeded'>): Verdict {
   const step = run.running(fence);
   if (step === undefined) return 'unchanged';
   const size = contextSize(run.state, output);
@@ -149,10 +147,13 @@ function succeeded(run: Transition, { fence, output, record }: Of<'succeeded'>):
 }
 
 /** A worker reports that a delivery failed. */
-function failed(run: Transition, { fence, error, isRetryable, record }: Of<'failed'>): Verdict {
+function failed(
+  run: Transition,
+  { fence, error, isRetryable, retryAfterMs, record }: CommandOf<'failed'>,
+): Verdict {
   const step = run.running(fence);
   if (step === undefined) return 'unchanged';
-  run.fail(step, error, { isRetryable, record });
+  run.fail(step, error, { isRetryable, retryAfterMs, record });
   return 'applied';
 }
 
@@ -160,7 +161,7 @@ function failed(run: Transition, { fence, error, isRetryable, record }: Of<'fail
  * A worker gives a step back. Its next delivery repeats the attempt, with the same input; giving it back does not count as a failure. The only
  * event of it is the next `step.started`, whose `delivery` is greater by one.
  */
-function released(run: Transition, { fence }: Of<'released'>): Verdict {
+function released(run: Transition, { fence }: CommandOf<'released'>): Verdict {
   const step = run.running(fence);
   if (step === undefined) return 'unchanged';
   run.enqueue(step);
@@ -171,7 +172,7 @@ function released(run: Transition, { fence }: Of<'released'>): Verdict {
  * The owner of the run is gone: its running steps wait for their next delivery. Steps that were lost as often as allowed fail for good: a step that
  * takes replicas down must not be repeated automatically (decisions 2.6).
  */
-function workerIsLost(run: Transition, { worker }: Of<'worker_lost'>): Verdict {
+function workerIsLost(run: Transition, { worker }: CommandOf<'worker_lost'>): Verdict {
   if (run.state.owner !== worker) return 'unchanged';
   for (const step of run.steps(['running'])) {
     const interrupted = { ...step, lost: step.lost + 1 };
@@ -208,7 +209,10 @@ function leadsOnWith({ edges }: CompiledGraph, { outgoing }: CompiledNode, outco
  * A caller completes a task. The first completion wins; a repetition with the same payload changes nothing. Variables are merged before the edges are
  * chosen, so that conditions see them.
  */
-function taskCompleted(run: Transition, { stepId, attempt, by, payload }: Of<'task_completed'>): Verdict {
+function taskCompleted(
+  run: Transition,
+  { stepId, attempt, by, payload }: CommandOf<'task_completed'>,
+): Verdict {
   const step = run.step(stepId);
   if (step === undefined) return 'task-not-open';
   const sent = payloadData(payload);
@@ -239,7 +243,7 @@ function payloadData({ outcome, output, variables }: TaskPayload): JsonObject {
 }
 
 /** Begins the next attempt of every failed step of a paused run (decisions 2.6). */
-function retry(run: Transition, { by }: Of<'retry'>): Verdict {
+function retry(run: Transition, { by }: CommandOf<'retry'>): Verdict {
   if (run.state.status !== 'paused') return 'not-paused';
   run.resume(by);
   for (const step of run.steps(['failed'])) activate(run, nextAttempt(step));
@@ -247,7 +251,7 @@ function retry(run: Transition, { by }: Of<'retry'>): Verdict {
 }
 
 /** Ends a run and all of its steps that have not ended; failed ones stay failed. Results that come later change nothing. */
-function cancel(run: Transition, { by }: Of<'cancel'>): Verdict {
+function cancel(run: Transition, { by }: CommandOf<'cancel'>): Verdict {
   const { status } = run.state;
   if (status === 'completed') return 'already-completed';
   if (status === 'cancelled') return 'unchanged';

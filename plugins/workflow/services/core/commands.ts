@@ -23,7 +23,10 @@ export type Command =
       readonly type: 'failed';
       readonly fence: Fence;
       readonly error: { readonly code: string; readonly message: string };
+      /** Another attempt may end otherwise, so that the node's `retry` applies. */
       readonly isRetryable: boolean;
+      /** Milliseconds that the other side asked for before the next attempt. */
+      readonly retryAfterMs?: number | undefined;
       readonly record?: JsonObject | undefined;
     }
   /** A worker that stops gives a step back: it is delivered again, and this delivery does not count. */
@@ -42,6 +45,9 @@ export type Command =
     }
   | { readonly type: 'retry'; readonly by: string }
   | { readonly type: 'cancel'; readonly by: string };
+
+/** The command of a type. */
+export type CommandOf<T extends Command['type']> = Extract<Command, { readonly type: T }>;
 
 /** As the person sent it: absent members are absent. */
 export interface TaskPayload {

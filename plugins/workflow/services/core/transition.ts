@@ -8,7 +8,7 @@ import {
   type RunData,
 } from '../graph/compiled-graph.ts';
 import { retryDelay } from '../graph/retry-policy.ts';
-import type { Facts, Fence, NewEvent } from './commands.ts';
+import type { CommandOf, Facts, Fence, NewEvent } from './commands.ts';
 import { noMatchingEdge } from './failures.ts';
 import { isTerminal, nextAttempt, type RunState, type StepState, timestamp } from './state.ts';
 import { count, MAX_STEPS_EXCEEDED, statusOf, type Tally, tallyOf, wakeAt } from './status.ts';
@@ -38,12 +38,8 @@ export interface Completion {
   readonly variables?: JsonObject;
 }
 
-/** How a step fails. */
-export interface Failure {
-  /** Another attempt may end otherwise, so that the node's `retry` applies. Default: false. */
-  readonly isRetryable?: boolean;
-  readonly record?: JsonObject | undefined;
-}
+/** How a step fails; by default for good. */
+export type Failure = Partial<Pick<CommandOf<'failed'>, 'isRetryable' | 'retryAfterMs' | 'record'>>;
 
 /**
  * The next state of a run while commands are applied to it. It is the only mutable object here, and is not kept; the state that it began with stays
@@ -201,11 +197,13 @@ export class Transition {
   }
 
   /** Ends an attempt that failed: the step waits for its next attempt if the node's `retry` has one left, else it is failed (decisions 2.6). */
-  fail(step: StepState, { code, message }: StepError, { isRetryable = false, record }: Failure = {}): void {
+  fail(step: StepState, { code, message }: StepError, how: Failure = {}): void {
     const { now } = this.facts;
     const error = { code, message, node: step.nodeId };
-    const data = { ...deliveryOf(step, record), error };
-    const delay = isRetryable ? retryDelay(this.node(step).retry, step.attempt) : undefined;
+    const data = { ...deliveryOf(step, how.record), error };
+    const delay = how.isRetryable
+      ? retryDelay(this.node(step).retry, step.attempt, how.retryAfterMs)
+      : undefined;
     if (delay !== undefined) {
       this.#write(nextAttempt(step, now + delay));
       this.#emit('step.failed', step, { ...data, retry_at: timestamp(now + delay) });

@@ -54,11 +54,19 @@ export function readRetry(retry: Json): RetryPolicy {
   };
 }
 
-/** Milliseconds until the attempt after this one (1 for the first); undefined when it was the last (decisions 2.6). */
-export function retryDelay(policy: RetryPolicy | undefined, attempt: number): number | undefined {
+/**
+ * Milliseconds until the attempt after this one (1 for the first); undefined when it was the last (decisions 2.6).
+ *
+ * @param askedMs what the other side asked for: the delay is at least as long, and never longer than the policy's longest
+ */
+export function retryDelay(
+  policy: RetryPolicy | undefined,
+  attempt: number,
+  askedMs = 0,
+): number | undefined {
   if (policy === undefined || attempt >= policy.maxAttempts) return undefined;
   const delay = policy.backoff === 'fixed' ? policy.delayMs : policy.delayMs * 2 ** (attempt - 1);
-  return Math.min(delay, policy.maxDelayMs);
+  return Math.min(Math.max(delay, askedMs), policy.maxDelayMs);
 }
 
 /** Members of a `retry` that are durations. */

@@ -1,4 +1,4 @@
-import { GatewayError } from 'agent-gateway';
+import { GatewayError, parseRetryAfter } from 'agent-gateway';
 import { AgentErrors, type AgentFinish, GuardErrors, ModelErrors } from '../../../agent-engine/contract.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import { StepFailure } from '../../contract/node-types.ts';
@@ -55,6 +55,8 @@ export function agentFailure(thrown: unknown, record: JsonObject): StepFailure {
   const retryAfter = thrown.extras.headers?.['retry-after'];
   return new StepFailure(kind.code, words, {
     isRetryable: kind.isRetryable,
+    // The engine's errors say it in seconds, so no clock is needed.
+    retryAfterMs: parseRetryAfter(retryAfter, 0),
     record: { ...record, ...(typeof retryAfter === 'string' && { retry_after: retryAfter.slice(0, 64) }) },
     cause: thrown,
   });

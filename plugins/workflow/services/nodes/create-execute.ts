@@ -60,9 +60,9 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
     } catch (error) {
       // A step that was aborted from outside is no failure of its type: the runner knows the reason.
       if (task.signal.aborted || !(error instanceof StepFailure)) throw error;
-      const { code, message, isRetryable, cause } = error;
+      const { code, message, isRetryable, retryAfterMs, cause } = error;
       const record = kept(error.record, startedAt, task.log);
-      throw new StepFailure(code, redactor.redact(message), { isRetryable, record, cause });
+      throw new StepFailure(code, redactor.redact(message), { isRetryable, retryAfterMs, record, cause });
     }
   }
 

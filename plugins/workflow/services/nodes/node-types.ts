@@ -71,8 +71,8 @@ export function openNodeTypes(scope: Scope<WorkflowSettings>, parts: NodeTypePar
   const { config, log, services } = scope;
   const { redactor, ...ofAgents } = parts;
   const contributed = scope.contributions(NodeTypesPoint);
-  const { durableEvents, egress, secrets } = services;
-  const service = serviceTask({ egress, secrets, redactor, timeoutMs: config.http_timeout });
+  const { clock, durableEvents, egress, secrets } = services;
+  const service = serviceTask({ egress, secrets, redactor, clock, timeoutMs: config.http_timeout });
   const agent = (database: Database) =>
     agentTask({
       ...ofAgents,

@@ -1,5 +1,13 @@
 import { STATUS_CODES } from 'node:http';
-import { type Egress, EgressErrors, type EgressResponse, GatewayError, type Secrets } from 'agent-gateway';
+import {
+  type Clock,
+  type Egress,
+  EgressErrors,
+  type EgressResponse,
+  GatewayError,
+  parseRetryAfter,
+  type Secrets,
+} from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { checkServiceTask, ServiceTaskConfig, serviceTaskTemplates } from '../graph/builtin-config.ts';
@@ -23,6 +31,7 @@ interface ServiceTaskParts {
   readonly egress: Pick<Egress, 'request'>;
   readonly secrets: Secrets;
   readonly redactor: Redactor;
+  readonly clock: Pick<Clock, 'now'>;
   /** Milliseconds for one request, redirects and body included. */
   readonly timeoutMs: number;
 }
@@ -33,7 +42,7 @@ interface ServiceTaskParts {
  * request repeated.
  */
 export function serviceTask(parts: ServiceTaskParts): NodeType {
-  const { egress, secrets, redactor, timeoutMs } = parts;
+  const { egress, secrets, redactor, clock, timeoutMs } = parts;
 
   async function send(task: StepTask, request: ServiceRequest, secret: ResolvedSecrets, record: JsonObject) {
     const outgoing = {
@@ -68,11 +77,12 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
   }
 
   async function refusal(response: EgressResponse, secret: ResolvedSecrets, record: JsonObject) {
-    const { status, url } = response;
+    const { status, url, headers } = response;
     const excerpt = await readExcerpt(response, (text) => redactor.redact(secret.hide(text)));
     const said = `${new URL(url).host} answered ${status} (${STATUS_CODES[status] ?? 'no known status'})`;
     return new StepFailure('service_status', excerpt === '' ? `${said}.` : `${said}: ${excerpt}`, {
       isRetryable: isPassingStatus(status),
+      retryAfterMs: parseRetryAfter(headers['retry-after'], clock.now()),
       record,
     });
   }

@@ -153,7 +153,7 @@ export function endingOfError(fence: Fence, error: unknown): Ending {
   }
   const code = CODE.test(error.code) ? error.code : 'internal';
   const failure = failed(fence, code, error.message.slice(0, MAX_MESSAGE), error.isRetryable);
-  return { ...failure, ...recordOf(error.record) };
+  return { ...failure, ...retryAfterOf(error), ...recordOf(error.record) };
 }
 
 /** The time of an attempt is over. */
@@ -171,6 +171,13 @@ export function endingNotStored(fence: Fence): Ending {
 
 function failed(fence: Fence, code: string, message: string, isRetryable = false): Ending {
   return { type: 'failed', fence, error: { code, message }, isRetryable };
+}
+
+/** What cannot be a time is ignored: node types are code of others. */
+function retryAfterOf({ retryAfterMs }: StepFailure): { readonly retryAfterMs?: number } {
+  return typeof retryAfterMs === 'number' && retryAfterMs > 0
+    ? { retryAfterMs: Math.ceil(retryAfterMs) }
+    : {};
 }
 
 function recordOf(record: JsonObject | undefined): { readonly record?: JsonObject } {

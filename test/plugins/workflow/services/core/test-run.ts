@@ -70,9 +70,9 @@ export class TestRun {
     return this.apply({ type: 'succeeded', fence, output })[0]!;
   }
 
-  fail(node: string, isRetryable = true, fence = this.fence(node)): Verdict {
+  fail(node: string, isRetryable = true, fence = this.fence(node), retryAfterMs?: number): Verdict {
     const error = { code: 'broken', message: `${node} is broken` };
-    return this.apply({ type: 'failed', fence, error, isRetryable })[0]!;
+    return this.apply({ type: 'failed', fence, error, isRetryable, retryAfterMs })[0]!;
   }
 
   release(node: string, fence = this.fence(node)): Verdict {

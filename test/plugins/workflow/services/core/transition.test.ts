@@ -54,6 +54,26 @@ test('a fixed delay stays the same', (t) => {
   }
 });
 
+test('the next attempt waits as long as the other side asked, up to the longest delay, and no shorter than without', (t) => {
+  for (const backoff of ['fixed', 'exponential'] as const) {
+    const retry = { maxAttempts: 4, delayMs: 500, backoff, maxDelayMs: 10_000 };
+    for (const [asked, waits] of [
+      [7_000, 7_000],
+      [3_600_000, 10_000],
+      [100, 500],
+    ] as const) {
+      const run = new TestRun(chain(1, auto({ retry })));
+      run.claim();
+      run.fail('n1', true, run.fence('n1'), asked);
+      t.is(run.step('n1').readyAt, run.now + waits);
+    }
+  }
+  const run = new TestRun(chain(1, auto()));
+  run.claim();
+  run.fail('n1', true, run.fence('n1'), 7_000);
+  t.is(run.step('n1').status, 'failed');
+});
+
 test('a failure that would end alike is not repeated', (t) => {
   const run = new TestRun(chain(1, auto({ retry: exponential })));
   run.claim();

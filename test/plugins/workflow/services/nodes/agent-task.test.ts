@@ -161,9 +161,10 @@ test('each way to fail has a code, and says whether another attempt makes sense'
   t.is(provider.requests.length, answered.length);
 });
 
-test('Retry-After of a provider is noted', async (t) => {
+test('Retry-After of a provider is noted and kept to', async (t) => {
   const { run } = await startAgents(t, [failure(429, { 'retry-after': '9' })]);
-  t.is((await failureOf(t, run({ prompt: 'Hi' }))).record?.retry_after, '9');
+  const { record, retryAfterMs } = await failureOf(t, run({ prompt: 'Hi' }));
+  t.deepEqual([record?.retry_after, retryAfterMs], ['9', 9_000]);
 });
 
 for (const [title, most, calls] of [

@@ -86,12 +86,12 @@ test('a failure keeps its code and what may be retried; its words and its record
   const cause = new Error('why');
   const { call } = execution(async () => {
     throw new StepFailure('not_shipped', `bad ${CREDENTIAL}`, {
-      ...{ isRetryable: false, cause },
+      ...{ isRetryable: false, retryAfterMs: 7, cause },
       record: { token_seen: CREDENTIAL },
     });
   });
   const failure = await failureOf(t, call());
-  t.like(failure, { code: 'not_shipped', isRetryable: false, cause });
+  t.like(failure, { code: 'not_shipped', isRetryable: false, retryAfterMs: 7, cause });
   t.false(JSON.stringify([failure.message, failure.record]).includes(CREDENTIAL));
   t.is(failure.record?.duration_ms, 0);
 });

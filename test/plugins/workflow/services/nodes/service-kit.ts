@@ -1,5 +1,6 @@
 import type { Secrets } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createSecrets } from '../../../../../foundation/secrets/secrets.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
@@ -30,7 +31,7 @@ export async function startService(
     tenantMayName: ['ACME_*', ...mayName(server.port)],
     onResolved: () => {},
   });
-  const type = serviceTask({ egress, secrets, redactor: redaction, timeoutMs });
+  const type = serviceTask({ egress, secrets, redactor: redaction, clock: systemClock, timeoutMs });
   const url = `http://127.0.0.1:${server.port}`;
   return {
     ...server,

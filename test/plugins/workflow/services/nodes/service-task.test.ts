@@ -173,7 +173,7 @@ for (const [status, isRetryable] of [
   });
 }
 
-test('the beginning of a refusal helps the author, and Retry-After is noted', async (t) => {
+test('the beginning of a refusal helps the author, and Retry-After is noted and kept to', async (t) => {
   const { run } = await startService(
     t,
     answers(429, `{"error":\n "slow   down ${'x'.repeat(5_000)}"}`, { ...JSON_TYPE, 'retry-after': '17' }),
@@ -185,6 +185,7 @@ test('the beginning of a refusal helps the author, and Retry-After is noted', as
   );
   t.true(failure.message.length < 400);
   t.is(failure.record?.retry_after, '17');
+  t.is(failure.retryAfterMs, 17_000);
 });
 
 test('a refusal with a long body is a refusal, of which no more than the beginning is read', async (t) => {

@@ -88,6 +88,14 @@ test('a failure keeps what its author said', (t) => {
   });
 });
 
+test('a time that the other side asked for goes along; what cannot be one does not', (t) => {
+  const asked = (retryAfterMs: unknown) => {
+    const failure = new StepFailure('busy', 'It is busy.', { retryAfterMs: retryAfterMs as number });
+    return (endingOfError(fence, failure) as { retryAfterMs?: number }).retryAfterMs;
+  };
+  t.deepEqual([1_500.2, 0, -1, Number.NaN, '9'].map(asked), [1_501, ...Array(4).fill(undefined)]);
+});
+
 test('of any other error nothing is told', (t) => {
   for (const error of [new Error('secret'), 'secret', undefined, { code: 'secret' }]) {
     const ending = endingOfError(fence, error);
