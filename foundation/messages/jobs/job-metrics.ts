@@ -16,7 +16,7 @@ export function createJobMetrics(metrics: PluginMetrics, clock: Clock, log: Logg
   });
   const oldest = metrics.gauge({
     name: 'svc_jobs_oldest_seconds',
-    help: 'Age of the oldest job that is not dead.',
+    help: 'How long the job that waits longest could have begun; 0 while none waits. A job that is scheduled does not wait before its time.',
     labels: ['queue'],
   });
   /** What was shown last: a queue that is empty is shown as such. */
@@ -43,12 +43,10 @@ export function createJobMetrics(metrics: PluginMetrics, clock: Clock, log: Logg
         jobs.set({ queue, state }, 0);
         oldest.set({ queue }, 0);
       }
-      const ages = new Map<string, number>();
-      for (const { queue, state, count, oldestAge } of depths) {
+      for (const { queue, state, count, overdue } of depths) {
         jobs.set({ queue, state }, count);
-        if (state !== 'dead') ages.set(queue, Math.max(ages.get(queue) ?? 0, oldestAge));
+        if (state === 'waiting') oldest.set({ queue }, overdue / 1000);
       }
-      for (const [queue, age] of ages) oldest.set({ queue }, age / 1000);
       shown = depths;
     },
     trouble: throttledLog<unknown>(clock, (err, count) =>

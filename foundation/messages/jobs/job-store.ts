@@ -44,8 +44,8 @@ export interface QueueDepth {
   readonly queue: string;
   readonly state: JobState;
   readonly count: number;
-  /** Milliseconds since its oldest job was published. */
-  readonly oldestAge: number;
+  /** Milliseconds since its first job was due. Says something of jobs that wait: in other states the date has other meanings. */
+  readonly overdue: number;
 }
 
 /** What a sweep found. */
@@ -195,12 +195,12 @@ export function createJobStore(
 
     async depths(): Promise<readonly QueueDepth[]> {
       const { rows } = await run(sql<Record<'queue' | 'state' | 'count' | 'age', unknown>>`
-        select queue, state, count(*) as count, ${now()} - min(created_at) as age from ${table} group by queue, state`);
+        select queue, state, count(*) as count, ${now()} - min(due_at) as age from ${table} group by queue, state`);
       return rows.map((row) => ({
         queue: String(row.queue),
         state: row.state as JobState,
         count: Number(row.count),
-        oldestAge: Math.max(0, Number(row.age)),
+        overdue: Math.max(0, Number(row.age)),
       }));
     },
 

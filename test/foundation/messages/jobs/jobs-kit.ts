@@ -62,6 +62,8 @@ export interface Replica {
   readonly events: Events;
   /** `<metric> <queue>`, each as often as it was counted. */
   readonly counts: string[];
+  /** How long the oldest job of `billing.charge` waits, in seconds, each time that it was shown. */
+  readonly ages: number[];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
   readonly lines: any[];
 }
@@ -74,12 +76,14 @@ export async function openReplica(
 ): Promise<Replica> {
   const lines: unknown[] = [];
   const counts: string[] = [];
+  const ages: number[] = [];
   const log = pino(
     { level: 'debug', base: undefined },
     { write: (line: string) => lines.push(JSON.parse(line)) },
   );
   const common = { clock: systemClock, ids: createIds(systemClock), log };
   const metrics = recordedMetrics((name, [queue], value) => {
+    if (name === 'svc_jobs_oldest_seconds' && queue === 'billing.charge') ages.push(value);
     if (value !== 0) counts.push(`${name} ${queue}`);
   });
   const database = await openDatabase({ ...fresh.options, log });
@@ -100,5 +104,5 @@ export async function openReplica(
     redis?.close();
     await database.close();
   });
-  return { jobs, database, events, counts, lines };
+  return { jobs, database, events, counts, ages, lines };
 }

@@ -416,3 +416,25 @@ each('while Redis is away jobs are found by looking', async (t, fresh) => {
   t.true(performance.now() - began < 5_000, 'publishing does not wait for Redis');
   await eventually(() => done.length === 1);
 });
+
+each(
+  'a job counts as old from the moment when it could begin, and not while it is scheduled',
+  async (t, fresh) => {
+    const { jobs, database, ages, counts } = await openReplica(t, fresh, { times: { sweep: 50, depths: 1 } });
+    const states = () => counts.filter((count) => count === 'svc_jobs billing.charge').length;
+    await jobs.publish(database.forTenant(TENANT), charge(), { n: 1 }, { delay: 3_600_000 });
+    const day = 24 * 3_600_000;
+    await fresh.ask(`update kernel_jobs set created_at = created_at - ${day}`);
+    const seen = states();
+    await eventually(() => states() > seen + 1);
+    t.true(
+      ages.every((age) => age === 0),
+      'it was published a day ago, and nobody is late',
+    );
+    // Nobody works here. Its time was ten minutes ago.
+    await fresh.ask(`update kernel_jobs set due_at = due_at - ${3_600_000 + 600_000}`);
+    await eventually(() => ages.some((age) => age > 0));
+    const age = ages.find((one) => one > 0)!;
+    t.true(age >= 590 && age < 1_000, String(age));
+  },
+);
