@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
 import { DeadlineError, within } from './deadline.ts';
 import { defineErrors } from './gateway-error.ts';
+import { recentMap } from './recent-map.ts';
 
 /** How a shared cache behaves. */
 export interface SharedCacheOptions<T extends object | undefined> {
@@ -122,16 +123,18 @@ export function createSharedCache<T extends object | undefined>(
   function keep(key: string, value: T, readAt: number): void {
     if (value === undefined) {
       present?.delete(key);
-      absent ??= new LRUCache({ max: maxEntries });
+      absent ??= recentMap(maxEntries);
       absent.set(key, readAt);
       return;
     }
-    present ??= new LRUCache({
-      max: maxEntries,
-      ...(weigh === undefined
-        ? {}
-        : { maxSize: MAX_WEIGHT, sizeCalculation: (entry: Entry<NonNullable<T>>) => 1 + weigh(entry.value) }),
-    });
+    present ??=
+      weigh === undefined
+        ? recentMap(maxEntries)
+        : new LRUCache({
+            max: maxEntries,
+            maxSize: MAX_WEIGHT,
+            sizeCalculation: (entry) => 1 + weigh(entry.value),
+          });
     present.set(key, { value: value as NonNullable<T>, readAt, refreshAt: readAt + refreshAfter });
   }
 

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { recentMap } from '../base/recent-map.ts';
 import type { Database } from '../data/database.ts';
 import { ApiKey } from './api-key.ts';
 
@@ -32,7 +32,7 @@ export function createLastUsed({
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }): LastUsed {
-  const notedAt = new LRUCache<string, number>({ max: MAX_PENDING });
+  const notedAt = recentMap<number>(MAX_PENDING);
   const pending = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();

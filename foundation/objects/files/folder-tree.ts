@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { mkdir, opendir, realpath, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { LRUCache } from 'lru-cache';
 import { flushFolder, ignoreMissing, isSystemError } from '../../base/durable-file.ts';
+import { recentMap } from '../../base/recent-map.ts';
 import { mapLimited } from '../../base/semaphore.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { Deleted } from '../objects.ts';
@@ -17,7 +17,7 @@ const REMEMBERED = 10_000;
  * The folders below the store's own. None of them may be a symbolic link: what it points to need not be the store's.
  */
 export function createFolderTree(root: string) {
-  const durable = new LRUCache<string, true>({ max: REMEMBERED });
+  const durable = recentMap<true>(REMEMBERED);
 
   /**
    * True when the folder is there and lies where its path says. Throws `objects.unavailable` when a symbolic link is on

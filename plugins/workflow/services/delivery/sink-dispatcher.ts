@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
+import { recentMap } from '../../../../foundation/base/recent-map.ts';
 import type { OutboxEntry, Taken } from '../../store/outbox.ts';
 
 /** Runs whose events are under way to one sink at one time, in one process. */
@@ -118,7 +118,7 @@ export type SinkCooldown = ReturnType<typeof createSinkCooldown>;
 /** For which tenants a sink gets no deliveries for a while, because it did not end in time for them. */
 export function createSinkCooldown(clock: Pick<Clock, 'monotonic'>) {
   // Monotonic time. An evicted tenant is tried like any other.
-  const until = new LRUCache<string, number>({ max: MAX_RESTING });
+  const until = recentMap<number>(MAX_RESTING);
   /** Milliseconds that are left; 0 when there is none. */
   const leftMs = (tenantId: string) => Math.max(0, (until.get(tenantId) ?? 0) - clock.monotonic());
   return {
