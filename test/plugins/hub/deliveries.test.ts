@@ -1,38 +1,11 @@
 import test from 'ava';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
-import {
-  type Delivered,
-  gene,
-  KEY,
-  keyed,
-  makeNode,
-  OTHER_KEY,
-  register,
-  send,
-  signed,
-  startHub,
-  subscriber,
-} from './hub-kit.ts';
+import { BOTH, SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
+import { type Delivered, KEY, keyed, OTHER_KEY, send, startHub, subscriber } from './hub-kit.ts';
 
-const SUBSCRIPTIONS = '/api/v1/subscriptions';
 /** Of 5 events each, with 10 s for an attempt. */
 const HANGING = 60;
-/** More than the 128 that are served at one time. */
-const CROWD = 140;
-const BOTH = ['gene_promoted', 'gene_revoked'];
-
-async function withNode(t: Parameters<typeof startHub>[0], env: Readonly<Record<string, string>> = {}) {
-  const hub = await startHub(t, env);
-  const node = makeNode('node-a');
-  await register(hub, node, 'http://127.0.0.1:4011');
-  const report = (type: string, id: string, more: object = {}) =>
-    signed(hub, node, 'POST', '/api/v1/events', { type, gene: gene(id, more) });
-  const subscribe = async (url: string, more: object = {}, key = KEY) =>
-    (await keyed(hub, 'POST', SUBSCRIPTIONS, { callback_url: url, events: BOTH, ...more }, key)).body;
-  return { hub, node, report, subscribe };
-}
-
 /** Whether a delivery is signed by the hub, as a subscriber finds out: by the README alone. */
 async function isSigned(hub: { url: string }, { headers, text, target }: Delivered): Promise<boolean> {
   const { createHash, createPublicKey, verify } = await import('node:crypto');
@@ -131,33 +104,6 @@ eachGatewayDatabase(
     t.is(failing.got[6]!.body.id, letter.id);
     await until(async () => (await letters()).total === 0);
     t.like(await keyed(hub, 'POST', retry), { status: 404, body: { code: 'hub.dead-letter-not-found' } });
-  },
-);
-
-eachGatewayDatabase(
-  test,
-  'more subscribers than there are places hear of all events once, whichever replica delivers',
-  async (t, fresh) => {
-    t.timeout(180_000);
-    const { hub, node, report, subscribe } = await withNode(t, fresh.environment);
-    const all = await subscriber(t);
-    for (let n = 0; n < CROWD; n += 1) await subscribe(`${all.url}/${n}`);
-    if (fresh.family !== 'sqlite') await startHub(t, fresh.environment);
-    for (let n = 0; n < 3; n += 1)
-      t.is((await report('gene_promoted', `g${n}`)).body.deliveries, CROWD + 1, node.id);
-    const counts = async () => {
-      const query = `${SUBSCRIPTIONS}?limit=${CROWD}`;
-      const { subscriptions } = (await keyed(hub, 'GET', query)).body;
-      const sum = (of: 'delivered' | 'waiting' | 'dead') =>
-        subscriptions.reduce(
-          (before: number, one: { delivery: Record<string, number> }) => before + one.delivery[of]!,
-          0,
-        );
-      return { delivered: sum('delivered'), waiting: sum('waiting'), dead: sum('dead') };
-    };
-    await until(async () => (await counts()).waiting === 0, 60_000);
-    t.deepEqual(await counts(), { delivered: 3 * CROWD, waiting: 0, dead: 0 });
-    t.is(new Set(all.got.map(({ target, body }) => `${target} ${body.gene.geneId}`)).size, 3 * CROWD);
   },
 );
 
