@@ -10,7 +10,7 @@ import { available } from '../support/services.ts';
 import { type Block, fileOf, readBlocks } from './readme-blocks.ts';
 
 /*
- * What takes too long for `readme.test.ts`, which runs the guide's plugins and most of its commands: that an editor finds no mistake in its code, and the
+ * What takes too long beside `plugin-guide.long.test.ts`, which runs the guide's plugins and most of its commands: that an editor finds no mistake in its code, and the
  * commands that nothing is expected of but that they succeed.
  */
 

@@ -1,0 +1,3 @@
+import { followChapters } from './follow-documents.ts';
+
+followChapters(['docs/plugins.md']);
