@@ -1,5 +1,5 @@
 import { type Clock, GatewayError, type Logger } from 'agent-gateway';
-import { recentMap } from '../../../../foundation/base/recent-map.ts';
+import { LRUCache } from 'lru-cache';
 import { ModelErrors } from '../../contract.ts';
 import type { ModelMetrics } from './metrics.ts';
 
@@ -124,7 +124,7 @@ export type Circuits = ReturnType<typeof createCircuits>;
  * know. There are no timers: the first call after the pause is the probe.
  */
 export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_CIRCUIT }: CircuitsParts) {
-  const circuits = recentMap<Circuit>(MOST_ENDPOINTS);
+  const circuits = new LRUCache<string, Circuit>({ max: MOST_ENDPOINTS });
 
   function create(endpoint: string): Circuit {
     let state: CircuitState = CLOSED;
