@@ -3,7 +3,7 @@ import { startTestGateway } from '../../testing/index.ts';
 import { startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { gatewayDatabase } from '../support/databases.ts';
 import { plain, silence, startFakeProvider } from '../support/fake-provider.ts';
-import { chosenOf } from '../support/sample.ts';
+import { chosen } from '../support/sample.ts';
 import { available } from '../support/services.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
@@ -46,7 +46,7 @@ function chat(replica: Replica, session: string, content = 'Hi') {
   });
 }
 
-for (const form of chosenOf(FORMS, 1)) {
+for (const form of chosen('chat replicas', FORMS, 1)) {
   const name = `${form.family}${form.redis ? ' and redis' : ''}`;
 
   test(`${name}: ten turns of one session at once, on two replicas, are ten ordered turns with exact counts`, async (t) => {

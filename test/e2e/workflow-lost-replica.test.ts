@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { gatewayDatabase } from '../support/databases.ts';
-import { chosenOf } from '../support/sample.ts';
+import { chosen } from '../support/sample.ts';
 import { until } from '../support/until.ts';
 import {
   FORMS,
@@ -77,7 +77,7 @@ async function longestGap(
 }
 
 // One of them here: what differs between them are leases and messages, whose rules have tests on each.
-for (const form of chosenOf(FORMS, 1)) {
+for (const form of chosen('lost replica', FORMS, 1)) {
   const name = nameOf(form);
 
   test(`${name}: the runs of a replica that is killed go on on another`, async (t) => {

@@ -3,7 +3,7 @@ import type { TestGateway } from '../../testing/index.ts';
 import { openStream } from '../plugins/workflow/routes/event-stream.ts';
 import { gatewayDatabase } from '../support/databases.ts';
 import { gate } from '../support/plugins.ts';
-import { chosenOf } from '../support/sample.ts';
+import { chosen } from '../support/sample.ts';
 import { until } from '../support/until.ts';
 import {
   eventsOf,
@@ -38,7 +38,7 @@ async function setUp(t: ExecutionContext, form: Form, env: Record<string, string
 const post = ({ request }: TestGateway, path: string, body?: object) =>
   request(path, { method: 'POST', ...(body && { body }) });
 
-for (const form of chosenOf(FORMS, 1)) {
+for (const form of chosen('workflow replicas', FORMS, 1)) {
   const name = nameOf(form);
 
   test(`${name}: of many runs on two replicas each task is completed once, whoever races for it`, async (t) => {

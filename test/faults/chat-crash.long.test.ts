@@ -1,10 +1,10 @@
 import test from 'ava';
-import { eachGatewayDatabase } from '../support/databases.ts';
+import { sampledGatewayDatabase } from '../support/databases.ts';
 import { plain, startFakeProvider } from '../support/fake-provider.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { until } from '../support/until.ts';
 
-eachGatewayDatabase(
+sampledGatewayDatabase(
   test,
   'kill -9 amid turns loses no answered turn and leaves no half of one',
   async (t, fresh) => {

@@ -24,7 +24,9 @@ test('what npm test takes a choice of is whole in npm run test:long', async (t) 
   const patterns = [...scripts['test:long'].matchAll(/test\/[^' ]+/g)].map(([pattern = '']) => pattern);
   t.true(patterns.length > 0);
   for (const file of filesOf(['test'])) {
-    const declares = /\bchosenOf\(/.test(await readFile(path.join(root, file), 'utf8'));
+    const declares = /\b(?:chosen|sampledGatewayDatabase)\(/.test(
+      await readFile(path.join(root, file), 'utf8'),
+    );
     if (declares)
       t.true(
         patterns.some((pattern) => path.matchesGlob(file, pattern)),

@@ -10,6 +10,7 @@ import type { Family } from '../../foundation/data/family.ts';
 import { askDatabase, createDatabase } from '../../testing/fresh-database.ts';
 import { putMigratedFile } from '../../testing/migrated-file.ts';
 import { lend, lendEmpty } from './database-pool.ts';
+import { chosen, SEED } from './sample.ts';
 import { available } from './services.ts';
 
 export const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
@@ -77,23 +78,22 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
 type OnDatabase = (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>;
 
 /** Defines one test per family; each run has a database of its own that is ready for a gateway, see `gatewayDatabase`. */
-export function eachGatewayDatabase(
-  test: TestFn | SerialFn,
-  title: string,
-  run: OnDatabase,
-  families: readonly Family[] = FAMILIES,
-): void {
-  each(test, title, gatewayDatabase, run, families);
+export function eachGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
+  each(test, title, gatewayDatabase, run);
+}
+
+/** The same with one family, by the seed, and with all in `npm run test:long`: where a test takes seconds, and what differs between the families has tests of its own. */
+export function sampledGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
+  const withSeed: OnDatabase = (t, fresh) => {
+    t.log(`TEST_SEED=${SEED}`);
+    return run(t, fresh);
+  };
+  each(test, title, gatewayDatabase, withSeed, chosen(title, FAMILIES, 1));
 }
 
 /** Defines one test per family; each run has an empty database of its own. */
-export function eachDatabase(
-  test: TestFn | SerialFn,
-  title: string,
-  run: OnDatabase,
-  families: readonly Family[] = FAMILIES,
-): void {
-  each(test, title, freshDatabase, run, families);
+export function eachDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
+  each(test, title, freshDatabase, run);
 }
 
 function each(
@@ -101,7 +101,7 @@ function each(
   title: string,
   make: typeof freshDatabase,
   run: OnDatabase,
-  families: readonly Family[],
+  families = FAMILIES,
 ): void {
   for (const family of families) {
     test(`${family}: ${title}`, async (t) => {

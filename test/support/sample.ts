@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 
 /** True in `npm run test:long`: what is exhaustive is done whole. Else a sample of it, by a seed. */
@@ -8,18 +9,21 @@ export const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1
 
 /** All items, or `count` of them that the seed has chosen, in their order. */
 export function sample<T>(t: ExecutionContext, items: readonly T[], count: number): readonly T[] {
-  const chosen = chosenOf(items, count);
-  if (chosen.length < items.length) t.log(`${count} of ${items.length}, chosen by TEST_SEED=${SEED}`);
-  return chosen;
+  const some = chosen(t.title, items, count);
+  if (some.length < items.length) t.log(`${count} of ${items.length}, chosen by TEST_SEED=${SEED}`);
+  return some;
 }
 
-/** The same where tests are declared, one for each item: `for (const form of chosenOf(FORMS, 1)) test(…)`. Their titles say which was chosen. */
-export function chosenOf<T>(items: readonly T[], count: number): readonly T[] {
+/**
+ * The same where tests are declared, one for each item: `for (const form of chosen('two replicas', FORMS, 1)) test(…)`. Their titles or logs say which. One seed chooses
+ * differently for each title.
+ */
+export function chosen<T>(title: string, items: readonly T[], count: number): readonly T[] {
   if (isWhole || items.length <= count) return items;
-  const chosen = new Set<number>();
-  for (let state = SEED >>> 0; chosen.size < count; ) {
+  const places = new Set<number>();
+  for (let state = crc32(title, SEED >>> 0); places.size < count; ) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    chosen.add(Math.floor((state / 2 ** 32) * items.length));
+    places.add(Math.floor((state / 2 ** 32) * items.length));
   }
-  return items.filter((_, index) => chosen.has(index));
+  return items.filter((_, index) => places.has(index));
 }

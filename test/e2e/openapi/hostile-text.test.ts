@@ -1,6 +1,6 @@
 import test from 'ava';
-import { eachGatewayDatabase, FAMILIES } from '../../support/databases.ts';
-import { chosenOf, isWhole, SEED } from '../../support/sample.ts';
+import { sampledGatewayDatabase } from '../../support/databases.ts';
+import { isWhole, SEED } from '../../support/sample.ts';
 import { send, startAll } from './all-plugins.ts';
 import { operationsOf } from './contract.ts';
 import type { Input } from './inputs.ts';
@@ -49,7 +49,7 @@ function* spoiled(input: Input, choose: ReturnType<typeof choices>): Generator<I
   }
 }
 
-eachGatewayDatabase(
+sampledGatewayDatabase(
   test,
   'no text makes an operation fail, wherever it stands',
   async (t, { environment }) => {
@@ -86,5 +86,4 @@ eachGatewayDatabase(
       [],
     );
   },
-  chosenOf(FAMILIES, 1),
 );

@@ -3,14 +3,14 @@ import evolution from '../../../plugins/evolution/plugin.ts';
 import { featuresOf } from '../../../plugins/evolution/rules/features.ts';
 import { GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
 import { startTestGateway } from '../../../testing/index.ts';
-import { eachGatewayDatabase } from '../../support/databases.ts';
+import { sampledGatewayDatabase } from '../../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 
 const ROUNDS = 30;
 const RUNS = 40;
 
-eachGatewayDatabase(
+sampledGatewayDatabase(
   test,
   'of two replicas that distil one is killed, and each run counts once',
   async (t, fresh) => {

@@ -1,14 +1,13 @@
 import test from 'ava';
-import { FAMILIES, gatewayDatabase } from '../../support/databases.ts';
-import { sample } from '../../support/sample.ts';
+import { sampledGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { addGene, decide, found, nodesOf, SOON, startMesh, taken } from './network-kit.ts';
 
-test('of three gateways, each hub and node of the others, what one promotes the others find, and what it revokes is gone everywhere', async (t) => {
-  t.timeout(300_000);
-  for (const family of sample(t, FAMILIES, 1)) {
-    const fresh = await gatewayDatabase(t, family);
-    if (fresh === undefined) continue;
+sampledGatewayDatabase(
+  test,
+  'of three gateways, each hub and node of the others, what one promotes the others find, and what it revokes is gone everywhere',
+  async (t, fresh) => {
+    t.timeout(300_000);
     const members = await startMesh(t, [fresh.environment, {}, {}]);
     const [one, other, third] = members as [(typeof members)[0], (typeof members)[0], (typeof members)[0]];
     const names = members.map(({ id }) => id).sort();
@@ -37,5 +36,5 @@ test('of three gateways, each hub and node of the others, what one promotes the 
       t.deepEqual(body.genes, [], 'and does not return');
       t.is((await taken(member)).refunds, 'revoked');
     }
-  }
-});
+  },
+);

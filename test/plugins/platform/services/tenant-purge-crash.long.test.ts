@@ -4,9 +4,8 @@ import path from 'node:path';
 import test from 'ava';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
-import { FAMILIES, gatewayDatabase } from '../../../support/databases.ts';
+import { sampledGatewayDatabase } from '../../../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../../../support/gateway-process.ts';
-import { sample } from '../../../support/sample.ts';
 import { until } from '../../../support/until.ts';
 import { startProtected } from '../data-protection-kit.ts';
 
@@ -15,12 +14,12 @@ const ROWS = 40_000;
 const BATCH = 500;
 const OBJECTS = 50;
 
-test('a purge that was killed is finished by the next start', async (t) => {
-  t.timeout(300_000);
-  // One after the other: rows that are made for one would keep connections of another waiting.
-  for (const family of sample(t, FAMILIES, 1)) {
-    const fresh = await gatewayDatabase(t, family);
-    if (fresh === undefined) continue;
+// One after the other: rows that are made for one would keep connections of another waiting.
+sampledGatewayDatabase(
+  test.serial,
+  'a purge that was killed is finished by the next start',
+  async (t, fresh) => {
+    t.timeout(300_000);
     const folder = fresh.environment.SVC_DATA_DIR ?? (await temporaryFolder(t));
     const env = { ...fresh.environment, SVC_DATA_DIR: folder, SVC_TENANT_RETENTION: '1ms' };
     const before = await startProtected(t, { env: { ...env, SVC_PURGE_INTERVAL: '500h' } });
@@ -65,5 +64,5 @@ test('a purge that was killed is finished by the next start', async (t) => {
     t.deepEqual(files, []);
     t.true(stored.filter((name) => name.includes(kept.id)).length > OBJECTS);
     await second.stop();
-  }
-});
+  },
+);
