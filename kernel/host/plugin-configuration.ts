@@ -1,4 +1,5 @@
 import satisfies from 'semver/functions/satisfies.js';
+import validRange from 'semver/ranges/valid.js';
 import type { TSchema } from 'typebox';
 import { Type } from '../../foundation/base/type.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
@@ -85,9 +86,10 @@ export function registrationOf(
 
 /** @throws Error when the plugin was written for another version of the contract. */
 export function checkKernelRange(plugin: Plugin): void {
-  if (typeof plugin.kernel !== 'string') {
+  if (validRange(plugin.kernel) === null) {
+    const said = plugin.kernel === undefined ? '' : ` in ${JSON.stringify(plugin.kernel)}`;
     throw new Error(
-      `${plugin.name} does not say which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
+      `${plugin.name} does not say${said} which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
     );
   }
   if (satisfies(KERNEL_VERSION, plugin.kernel)) return;

@@ -159,6 +159,14 @@ test('a definition without a kernel says what to write', async (t) => {
   );
 });
 
+test('a definition whose kernel is no range of versions says what to write', async (t) => {
+  await using gateway = await startTestGateway({ plugins: [testPlugin('nowhere', { kernel: 'latest' })] });
+  t.is(
+    (await gateway.request('/admin/v1/plugins/nowhere')).body.reason,
+    `nowhere does not say in "latest" which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
+  );
+});
+
 test('SVC_PLUGINS limits the process to some plugins', async (t) => {
   await using gateway = await startTestGateway({
     plugins: [caller, greeter()],
