@@ -73,7 +73,8 @@ async function rehearsed(
 function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {
   const documents = files.flatMap((file) => file.documents);
   const failed = documents.filter(({ status }) => status === 'failed');
-  const problems = [...files, ...failed].flatMap((one) => one.problems);
+  const misspelled = documents.filter((document) => document.isMisspelled);
+  const problems = [...files, ...failed, ...misspelled].flatMap((one) => one.problems);
   const lines = problems.map((problem) =>
     describeProblem({ ...problem, file: path.join(folder, problem.file) }),
   );

@@ -34,6 +34,8 @@ export interface Step {
 export interface Refusal {
   /** `waiting`: nothing is wrong with it, but its kind is not registered. */
   readonly status: 'failed' | 'waiting';
+  /** The kind that was probably meant, where no plugin registers the one that it names. */
+  readonly meant?: string | undefined;
   readonly problems: readonly LocatedProblem[];
 }
 
@@ -122,7 +124,7 @@ export function plan({ previous, files, kinds, limit, elsewhere }: PlanInput): P
       const meant = nearestName(kind, [...kinds.keys()]);
       const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
       const message = `waits: no plugin registers the kind ${kind}${hint}`;
-      return { ...refuse(document, { pointer: '/kind', message }), status: 'waiting' };
+      return { ...refuse(document, { pointer: '/kind', message }), status: 'waiting', meant };
     }
     const checked = slot.check(document, limit);
     if ('problems' in checked) return { status: 'failed', problems: checked.problems };

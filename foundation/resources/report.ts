@@ -14,6 +14,8 @@ export interface DocumentReport {
   readonly line: number;
   /** `waiting`: nothing is wrong with it, but no plugin that runs registers its kind. */
   readonly status: 'live' | 'failed' | 'waiting';
+  /** `waiting`, with a kind that is probably a misspelled one. */
+  readonly isMisspelled?: boolean;
   /** An earlier version of it is live. */
   readonly servesLastGood: boolean;
   readonly problems: readonly LocatedProblem[];
@@ -95,11 +97,12 @@ function reportDocument(
 ): DocumentReport {
   const whose = id === undefined ? {} : namesOf(id);
   if (refusal === undefined) return { ...whose, line, status: 'live', servesLastGood: false, problems: [] };
-  const { status, problems } = refusal;
+  const { status, problems, meant } = refusal;
+  const misspelled = meant === undefined ? {} : { isMisspelled: true };
   // Of two that declare one resource, the other may be the live one.
   const entry = id === undefined ? undefined : live.get(id);
   const servesLastGood = entry?.file === file && entry.line === line;
-  return { ...whose, line, status, servesLastGood, problems };
+  return { ...whose, line, status, ...misspelled, servesLastGood, problems };
 }
 
 function reportLeft({ version, line }: LiveEntry): DocumentReport {

@@ -193,6 +193,24 @@ test('mistakes in agents.d are told with file and line, a missing secret too, an
   t.notRegex(stdout, /good\.yaml|a-secret-that-is-there/);
 });
 
+test('a misspelled kind in agents.d is wrong, one of a plugin that is left out is not', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'agents.d'));
+  const file = path.join(folder, 'agents.d/one.yaml');
+  const model = MODEL('one', '{provider: demo, model: demo}');
+  await writeFile(file, model.replace('kind: Model', 'kind: Modle'));
+  const misspelled = await run(t, folder, ['check']);
+  t.is(misspelled.code, 1);
+  t.regex(
+    misspelled.stdout,
+    /^ {2}agents\.d\/one\.yaml:2: \/kind: waits: no plugin registers the kind Modle; did you mean Model\?$/m,
+  );
+  await writeFile(file, model);
+  const without = await run(t, folder, ['check'], { SVC_PLUGINS: 'hub' });
+  t.is(without.code, 0);
+  t.regex(without.stdout, /^ok {7}agents\.d: 0 resources, 1 wait for plugins that do not run$/m);
+});
+
 test('servers that cannot be reached are told together, with their addresses and without their passwords', async (t) => {
   const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     DATABASE_URL: 'postgres://alice:s3cretword@127.0.0.1:1/gateway',
