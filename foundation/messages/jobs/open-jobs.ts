@@ -77,10 +77,19 @@ export function openJobs(
   /** The workers of this process, with their queues. */
   const workers = new Map<WakeableWorker, string>();
   const lease = times.lease ?? LEASE_MS;
+  /** How far the database's clock, which says what is due, is ahead of this process's, by the last sweep. */
+  let ahead = 0;
+  async function compareClocks(): Promise<void> {
+    if (database.family === 'sqlite') return;
+    const asked = clock.now();
+    const there = await database.now();
+    ahead = Math.round(there - (asked + clock.now()) / 2);
+  }
   const sweeper = createSweeper({
     store,
     metrics,
     clock,
+    compareClocks,
     lease,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
@@ -105,7 +114,7 @@ export function openJobs(
       throw JobErrors.optionInvalid(`delay: must be whole milliseconds from 0 to ${MAX_DELAY_MS}`);
     }
     const now = clock.now();
-    const due = runAt === undefined ? now + delay : runAt.getTime();
+    const due = runAt === undefined ? now + delay : runAt.getTime() - ahead;
     if (Number.isNaN(due) || due > now + MAX_DELAY_MS) {
       throw JobErrors.optionInvalid('runAt: must be a valid time within a year');
     }
@@ -126,7 +135,7 @@ export function openJobs(
       attempt: 0,
       maxAttempts: job.settings.attempts,
       createdAt: now,
-      dueAt: Math.max(due, now),
+      dueAt: due > now ? due + ahead : now,
       ticket: null,
       error: null,
     };
@@ -138,7 +147,7 @@ export function openJobs(
     inOwnContext(() => {
       metrics.published.inc({ queue });
       if (state === 'waiting') wakeUps.send(queue);
-      else sweeper.dueIn(dueAt - clock.now());
+      else sweeper.dueIn(dueAt - ahead - clock.now());
     });
 
   const REPLACED = ['payload', 'state', 'dueAt', 'maxAttempts'] as const;
@@ -230,6 +239,7 @@ interface SweeperParts {
   readonly store: Pick<JobStore, 'sweep' | 'nextDue' | 'depths'>;
   readonly metrics: Pick<ReturnType<typeof createJobMetrics>, 'showDepths' | 'trouble'>;
   readonly clock: Pick<Clock, 'monotonic'>;
+  readonly compareClocks: () => Promise<void>;
   readonly lease: number;
   readonly every: number;
   readonly depthsEvery: number;
@@ -237,7 +247,8 @@ interface SweeperParts {
 }
 
 /** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
-function createSweeper({ store, metrics, clock, lease, every, depthsEvery, onSwept }: SweeperParts) {
+function createSweeper(parts: SweeperParts) {
+  const { store, metrics, clock, compareClocks, lease, every, depthsEvery, onSwept } = parts;
   let isClosed = false;
   let sweeping: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -271,6 +282,7 @@ function createSweeper({ store, metrics, clock, lease, every, depthsEvery, onSwe
   /** Milliseconds until the next sweep. */
   async function sweep(): Promise<number> {
     try {
+      await compareClocks();
       onSwept(await store.sweep(lease));
       if (clock.monotonic() - depthsAt >= depthsEvery) {
         depthsAt = clock.monotonic();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import Type from 'typebox';
+import { systemClock } from '../../../../foundation/base/clock.ts';
 import { writes } from '../../../../foundation/data/database.ts';
 import { JobRow } from '../../../../foundation/messages/jobs/job-table.ts';
 import { defineJob } from '../../../../foundation/messages/jobs/jobs.ts';
@@ -438,3 +439,31 @@ each(
     t.true(age >= 590 && age < 1_000, String(age));
   },
 );
+
+for (const [what, minutes] of [
+  ['behind', -10],
+  ['ahead', 10],
+] as const) {
+  each(`a delay is as long where the clock of the process is ${what}`, async (t, fresh) => {
+    // There all processes share the machine's clock.
+    if (fresh.family === 'sqlite') return t.pass();
+    const clock = { ...systemClock, now: () => Date.now() + minutes * 60_000 };
+    const { jobs, database } = await openReplica(t, fresh, { clock, times: { sweep: 100 } });
+    const begun: number[] = [];
+    jobs.work(charge(), async ({ n }) => void begun.push(n));
+    const publish = (n: number, delay: number) =>
+      jobs.publish(database.forTenant(TENANT), charge(), { n }, { delay, key: 'later' });
+    // The clocks are compared by the first sweep.
+    await eventually(async () => {
+      await publish(1, 60_000);
+      const [job] = (await jobs.administration.list({}, { limit: 1, offset: 0 })).jobs;
+      return job !== undefined && Math.abs(job.dueAt - (await database.now()) - 60_000) < 30_000;
+    });
+    begun.length = 0;
+    const published = performance.now();
+    await publish(2, 700);
+    await eventually(() => begun.length === 1);
+    t.true(performance.now() - published >= 690);
+    t.deepEqual(begun, [2]);
+  });
+}
