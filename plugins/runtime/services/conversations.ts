@@ -15,6 +15,7 @@ import {
   type ConversationRow,
   findConversation,
   findConversations,
+  findTitles,
 } from '../store/conversations.ts';
 
 /** A conversation of a user with an agent (decisions 3.2). */
@@ -100,10 +101,15 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
         const [rows, total] = await findConversations(entities, where, page);
         return { conversations: rows.map(toRecord), total };
       }
-      const [rows] = await findConversations(entities, where, { limit: SEARCHED, offset: 0 });
       const wanted = keyword.toLowerCase();
-      const found = rows.map(toRecord).filter(({ title }) => title.toLowerCase().includes(wanted));
-      return { conversations: found.slice(page.offset, page.offset + page.limit), total: found.length };
+      const found = (await findTitles(entities, where, SEARCHED))
+        .filter(({ title }) => titleOf(title).toLowerCase().includes(wanted))
+        .map(({ id }) => id);
+      const $in = found.slice(page.offset, page.offset + page.limit);
+      if ($in.length === 0) return { conversations: [], total: found.length };
+      const shown = { limit: $in.length, offset: 0 };
+      const [rows] = await findConversations(entities, { ...where, id: { $in } }, shown);
+      return { conversations: rows.map(toRecord), total: found.length };
     },
 
     async create(
@@ -210,13 +216,16 @@ async function withoutSession<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** Titles are stored as JSON text. */
+const titleOf = (stored: string): string => JSON.parse(stored);
+
 function toRecord(row: Omit<ConversationRow, 'tenantId' | 'identityId'>): ConversationRecord {
   const { id, botId, userId, title, metaData, createdAt, updatedAt } = row;
   return {
     id,
     botId,
     userId,
-    title: JSON.parse(title),
+    title: titleOf(title),
     metaData: JSON.parse(metaData),
     createdAt,
     updatedAt,

@@ -28,15 +28,25 @@ export const ConversationEntity = defineEntity({
 /** A row of `runtime_conversations`. */
 export type ConversationRow = InferEntity<typeof ConversationEntity>;
 
+const NEWEST_FIRST = { createdAt: 'desc', id: 'desc' } as const;
+
 /** A page of conversations, newest first, and the number of all. */
 export async function findConversations(
   entities: TenantEntityManager,
   where: PlainWhere<ConversationRow>,
   { limit, offset }: Page,
 ): Promise<readonly [readonly ConversationRow[], number]> {
-  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
-  const rows = await entities.rows(ConversationEntity, where, { orderBy, limit, offset });
+  const rows = await entities.rows(ConversationEntity, where, { orderBy: NEWEST_FIRST, limit, offset });
   return [rows, await entities.count(ConversationEntity, where as object)];
+}
+
+/** Titles of the newest conversations, as they are stored. They are searched without the metadata, which may be a thousand times as long. */
+export async function findTitles(
+  entities: TenantEntityManager,
+  where: PlainWhere<ConversationRow>,
+  limit: number,
+): Promise<readonly Pick<ConversationRow, 'id' | 'title'>[]> {
+  return entities.rows(ConversationEntity, where, { fields: ['id', 'title'], orderBy: NEWEST_FIRST, limit });
 }
 
 /** Deletes those of an identity, or of a user that an identity named; without a name all of the tenant. Returns their number. */

@@ -1,8 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
+import type { Database } from '../../../foundation/data/database.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { testPlugin } from '../../support/plugins.ts';
+import { recordStatements } from '../../support/statements.ts';
 import { PROTOS, SERVICES } from './grpc-kit.ts';
 import { startRuntime } from './runtime-gateway.ts';
 
@@ -10,9 +12,11 @@ const PATH = '/api/v2/conversations';
 
 async function start(t: ExecutionContext, env: Record<string, string> = {}) {
   let turns: Turns | undefined;
+  let database: Database | undefined;
   const spy = testPlugin('spy', {
     needs: { turns: TurnsRef },
-    setup: (_, needs) => {
+    setup: (scope, needs) => {
+      database = scope.services.database;
       ({ turns } = needs as { turns: Turns });
     },
   });
@@ -26,7 +30,7 @@ async function start(t: ExecutionContext, env: Record<string, string> = {}) {
     const { signal } = new AbortController();
     return turns!.begin({ principal, isAdmin: true, sessionId, maxSessions: 10, signal });
   };
-  return { gateway, ask, begin, turnOf };
+  return { gateway, ask, begin, turnOf, statements: recordStatements(database!) };
 }
 
 eachGatewayDatabase(
@@ -76,6 +80,34 @@ test('metadata have 64 KiB at most, over HTTP and gRPC', async (t) => {
   const made = await client.call('CreateConversation', tooLarge);
   t.deepEqual([made.code, made.violations[0]?.field], ['RESOURCE_EXHAUSTED', 'meta_data']);
   t.is((await ask('GET', '')).body.total, 1);
+});
+
+test('a keyword is searched without the metadata of conversations that are not shown', async (t) => {
+  const { gateway, begin, statements } = await start(t);
+  const titles = ['Bills of May', 'Holidays', 'Bills of June', 'Bills of July'];
+  const made = [];
+  for (const title of titles) made.push(await begin({ title, meta_data: { note: title } }));
+  const proto = new URL('svc/conversation/v1/conversation.proto', PROTOS);
+  const client = gateway.grpc({ proto, service: SERVICES.conversation });
+  const asked = { keyword: 'bILLS', page: 2, page_size: 1 };
+  statements.take();
+  const { message } = await client.call('ListConversations', asked);
+  t.like(message, { total: 3, has_more: true });
+  t.deepEqual(message.conversations, [
+    {
+      ...message.conversations[0],
+      id: made[2].id,
+      title: 'Bills of June',
+      meta_data: { note: 'Bills of June' },
+    },
+  ]);
+  const reads = statements
+    .take()
+    .filter(({ sql }) => /select .*meta_data.* from .runtime_conversations/s.test(sql));
+  t.is(reads.length, 1);
+  t.true(reads[0]!.parameters.includes(made[2].id), 'of the one that is shown');
+  const none = await client.call('ListConversations', { keyword: 'tea' });
+  t.like(none.message, { conversations: [], total: 0 });
 });
 
 test('the messages of a conversation are those of its session, and go one by one or all', async (t) => {
