@@ -1,6 +1,7 @@
 import { createRedaction, type GatewayError } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 import type { ResponseHead } from './http-exchange.ts';
+import { RETRYABLE_STATUSES } from './retry.ts';
 
 /** `Retry-After` of a 429 for which the provider sent none. */
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
@@ -41,7 +42,7 @@ export function statusFailure(
   if (status === 404 && said.message !== undefined) {
     return ModelErrors.unknownToProvider(undefined, { cause, retryable: false });
   }
-  const isFinal = status < 500 && headers === undefined;
+  const isFinal = status < 500 && headers === undefined && !RETRYABLE_STATUSES.has(status);
   return ModelErrors.upstream(`The model provider answered with status ${status}.`, {
     cause,
     headers,

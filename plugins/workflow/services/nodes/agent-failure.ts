@@ -54,7 +54,8 @@ export function agentFailure(thrown: unknown, record: JsonObject): StepFailure {
   const words = kind.advice === undefined ? thrown.detail : `${thrown.detail} ${kind.advice}`;
   const retryAfter = thrown.extras.headers?.['retry-after'];
   return new StepFailure(kind.code, words, {
-    isRetryable: kind.isRetryable,
+    // A provider that answers 4xx does so again; a quota may be filled up meanwhile.
+    isRetryable: kind.isRetryable && !(kind.code === 'model_upstream' && thrown.extras.retryable === false),
     // The engine's errors say it in seconds, so no clock is needed.
     retryAfterMs: parseRetryAfter(retryAfter, 0),
     record: { ...record, ...(typeof retryAfter === 'string' && { retry_after: retryAfter.slice(0, 64) }) },

@@ -135,6 +135,8 @@ test('each way to fail has a code, and says whether another attempt makes sense'
     ['a provider that rejects the request', failure(400), 'model_rejected', false],
     ['a conversation that is too long', said(400, 'context_length_exceeded'), 'model_rejected', false],
     ['a filter of requests', said(400, 'content_filter'), 'model_rejected', false],
+    ['a request that is too large', failure(413), 'model_upstream', false],
+    ['a request that came too slowly', failure(408), 'model_upstream', true],
     ['a quota that is used up', said(429, 'insufficient_quota'), 'model_rate_limited', true],
     ['something that is no chat completion', json(200, { hello: 1 }), 'model_upstream', true],
     ['a content filter', finishes('content_filter', { content: '' }), 'content_filter', false],
