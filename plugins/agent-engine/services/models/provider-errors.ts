@@ -43,12 +43,20 @@ export function statusFailure(
     return ModelErrors.unknownToProvider(undefined, { cause, retryable: false });
   }
   const isFinal = status < 500 && headers === undefined && !RETRYABLE_STATUSES.has(status);
-  return ModelErrors.upstream(`The model provider answered with status ${status}.`, {
+  const meaning = MEANINGS.get(status);
+  const detail = `The model provider answered with status ${status}${meaning === undefined ? '' : `: ${meaning}`}.`;
+  return ModelErrors.upstream(detail, {
     cause,
     headers,
     ...(isFinal && { retryable: false }),
   });
 }
+
+/** Statuses that are about what was sent, in our words: who sent it learns what to change. */
+const MEANINGS: ReadonlyMap<number, string> = new Map([
+  [413, 'the request is too large for it; shorten the conversation or what is attached to it'],
+  [422, 'it cannot process what the request holds'],
+]);
 
 /** Refusals that clients distinguish from any other, by the provider's code. */
 const REJECTIONS = new Map<unknown, typeof ModelErrors.rejected>(

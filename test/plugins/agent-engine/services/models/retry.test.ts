@@ -70,6 +70,17 @@ for (const [status, code, kind] of FINAL) {
   });
 }
 
+test('a provider to which the request is too large, or wrong, is told as such, without its words', async (t) => {
+  for (const [status, meaning] of [
+    [413, /with status 413: the request is too large for it; shorten/],
+    [422, /with status 422: it cannot process what the request holds\.$/],
+  ] as const) {
+    await using provider = await startFakeProvider(failure(status));
+    await using client = clientFor(provider.url);
+    t.regex((await failureOf(t, client.complete(ask(), context()))).detail, meaning);
+  }
+});
+
 test('after two retries the last failure is told', async (t) => {
   await using provider = await startFakeProvider(failure(500), failure(502), failure(503));
   await using client = clientFor(provider.url);
