@@ -199,14 +199,14 @@ test('a misspelled kind in agents.d is wrong, one of a plugin that is left out i
   const file = path.join(folder, 'agents.d/one.yaml');
   const model = MODEL('one', '{provider: demo, model: demo}');
   await writeFile(file, model.replace('kind: Model', 'kind: Modle'));
-  const misspelled = await run(t, folder, ['check']);
+  const misspelled = await outcomeOf(folder, ['check']);
   t.is(misspelled.code, 1);
   t.regex(
     misspelled.stdout,
     /^ {2}agents\.d\/one\.yaml:2: \/kind: waits: no plugin registers the kind Modle; did you mean Model\?$/m,
   );
   await writeFile(file, model);
-  const without = await run(t, folder, ['check'], { SVC_PLUGINS: 'hub' });
+  const without = await outcomeOf(folder, ['check'], { SVC_PLUGINS: 'hub' });
   t.is(without.code, 0);
   t.regex(without.stdout, /^ok {7}agents\.d: 0 resources, 1 wait for plugins that do not run$/m);
 });

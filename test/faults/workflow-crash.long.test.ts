@@ -162,7 +162,7 @@ test('sqlite: kill -9 at every boundary of the writes of a run loses nothing and
   t.timeout(10 * PATIENCE_MS);
   const stages = await Promise.all([setUp(t, 'sqlite'), setUp(t, 'sqlite')]);
   const { length } = await countBoundaries(stages[0]!);
-  const all = sample(t, boundariesOf(length), 8);
+  const all = sample(t, boundariesOf(length), 14);
   const killed = await Promise.all(
     stages.map((stage, lane) =>
       killAtEach(
@@ -182,7 +182,7 @@ for (const family of ['postgres', 'mysql'] as const) {
     const stage = await setUp(t, family);
     if (stage === undefined) return;
     const { length } = await countBoundaries(stage);
-    const chosen = sample(t, boundariesOf(length), 6);
+    const chosen = sample(t, boundariesOf(length), 8);
     const killed = await killAtEach(stage, chosen);
     t.log(`${killed} of ${chosen.length} boundaries`);
     t.true(killed >= chosen.length - 4, `killed at ${killed} of ${chosen.length} boundaries`);

@@ -9,14 +9,14 @@ export const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1
 
 /** All items, or `count` of them that the seed has chosen, in their order. */
 export function sample<T>(t: ExecutionContext, items: readonly T[], count: number): readonly T[] {
-  const some = chosen(t.title, items, count);
+  const some = chosen('', items, count);
   if (some.length < items.length) t.log(`${count} of ${items.length}, chosen by TEST_SEED=${SEED}`);
   return some;
 }
 
 /**
- * The same where tests are declared, one for each item: `for (const form of chosen('two replicas', FORMS, 1)) test(…)`. Their titles or logs say which. One seed chooses
- * differently for each title.
+ * The same, silently, where tests are declared, one for each item: `for (const form of chosen('two replicas', FORMS, 1)) test(…)`. Each title has a choice of its own;
+ * without one it is that of `sample`.
  */
 export function chosen<T>(title: string, items: readonly T[], count: number): readonly T[] {
   if (isWhole || items.length <= count) return items;
