@@ -45,13 +45,18 @@ const One = Type.Object({ agent: AgentRecord });
 
 const Problem = Type.Object({ line: Type.Integer(), pointer: Type.String(), message: Type.String() });
 
+const Warnings = Type.Array(Problem, {
+  description: 'Tools and the model that nobody offers now; a definition with them is valid',
+  examples: [[]],
+});
+
+/** What was stored, with what `validate` would warn of. */
+const Stored = Type.Object({ agent: AgentRecord, warnings: Warnings });
+
 const Checked = Type.Object({
   valid: Type.Boolean(),
   errors: Type.Array(Problem, { examples: [[]] }),
-  warnings: Type.Array(Problem, {
-    description: 'Tools and the model that nobody offers now; a definition with them is valid',
-    examples: [[]],
-  }),
+  warnings: Warnings,
 });
 
 const params = Type.Object({ name: Type.String() });
@@ -96,11 +101,11 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       method: 'POST',
       path: PATH,
       summary: 'Make an agent of the tenant; as an operator a file of agents.d',
-      schema: { body: Definition, responses: { 201: One } },
+      schema: { body: Definition, responses: { 201: Stored } },
       handle: async (call) => {
         const agent = await agents.create(agentCaller(call.identity), call.body.yaml, inYaml);
         call.audit({ changes: { agent: agent.name, source: agent.source } });
-        return reply.created({ agent: recordOf(agent) });
+        return reply.created({ agent: recordOf(agent), warnings: agent.warnings });
       },
     }),
     route({
@@ -129,12 +134,12 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       method: 'PUT',
       path: ONE,
       summary: 'Replace the definition of an agent; runs under way keep the one that they began with',
-      schema: { params, body: Definition, responses: { 200: One } },
+      schema: { params, body: Definition, responses: { 200: Stored } },
       handle: async (call) => {
         const { yaml } = call.body;
         const agent = await agents.update(agentCaller(call.identity), call.params.name, () => yaml, inYaml);
         call.audit({ changes: { agent: agent.name, source: agent.source } });
-        return { agent: recordOf(agent) };
+        return { agent: recordOf(agent), warnings: agent.warnings };
       },
     }),
     route({

@@ -149,7 +149,12 @@ test('tools and a model that nobody offers are warnings, with the name that was 
     ],
   );
   t.true(body.warnings.every(({ line }: { line: number }) => line === 6));
-  t.is((await post(gateway, token, yaml)).status, 201);
+  const made = await post(gateway, token, yaml);
+  t.is(made.status, 201);
+  t.deepEqual(made.body.warnings, body.warnings);
+  t.deepEqual((await put(gateway, token, 'clerk', agentYaml('clerk'))).body.warnings, []);
+  const changed = await put(gateway, token, 'clerk', yaml);
+  t.deepEqual([changed.status, changed.body.warnings], [200, body.warnings]);
 });
 
 test('an operator writes files of agents.d, which tenants see without their text and do not change', async (t) => {

@@ -14,7 +14,7 @@ import {
   type Resources,
   type RowWrite,
 } from 'agent-gateway';
-import { AgentErrors, type AgentInfo, type Agents } from '../../../agent-engine/contract.ts';
+import { type AgentCheck, AgentErrors, type AgentInfo, type Agents } from '../../../agent-engine/contract.ts';
 import { isTenantAdmin } from '../../../records/contract.ts';
 import {
   allAgents,
@@ -54,6 +54,12 @@ export interface AgentDetail extends AgentInfo {
   /** Of a tenant's agent; milliseconds since the epoch. */
   readonly createdAt?: number;
   readonly updatedAt?: number;
+}
+
+/** An agent as it was stored. */
+export interface StoredAgent extends AgentDetail {
+  /** Those of `check`. */
+  readonly warnings: AgentCheck['warnings'];
 }
 
 interface AgentDefinitionsParts {
@@ -119,16 +125,16 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     return found;
   }
 
-  async function checked(tenantId: string, yaml: string, toRequest: TellProblem): Promise<AgentInfo> {
+  async function checked(tenantId: string, yaml: string, toRequest: TellProblem) {
     if (yaml.length > MAX_DEFINITION && [...yaml].length > MAX_DEFINITION) {
       throw invalid(
         [{ pointer: '', message: `must have at most ${MAX_DEFINITION} characters of YAML` }],
         toRequest,
       );
     }
-    const { agent, errors } = await agents.check(tenantId, yaml);
+    const { agent, errors, warnings } = await agents.check(tenantId, yaml);
     if (agent === undefined) throw invalid(errors, toRequest);
-    return agent;
+    return { agent, warnings };
   }
 
   const reported = (type: EventType, { name, source }: Pick<AgentInfo, 'name' | 'source'>) => ({
@@ -174,13 +180,14 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     throw AgentAdminErrors.inUse(`It is a sub-agent of ${users.slice(0, 10).join(', ')}.`);
   }
 
-  async function create(caller: AgentCaller, yaml: string, toRequest: TellProblem): Promise<AgentDetail> {
+  async function create(caller: AgentCaller, yaml: string, toRequest: TellProblem): Promise<StoredAgent> {
     const { tenantId, isOperator } = caller;
-    const agent = await checked(tenantId, yaml, toRequest);
+    const { agent, warnings } = await checked(tenantId, yaml, toRequest);
     const { name } = agent;
     const taken = () => AgentAdminErrors.exists(`The name ${name} is taken.`);
     if (resources.source('Agent', name) !== undefined) throw taken();
-    if (isOperator) return writeFile(name, { file: `${name}.yaml`, yaml }, toRequest);
+    if (isOperator)
+      return { ...(await writeFile(name, { file: `${name}.yaml`, yaml }, toRequest)), warnings };
     // One at a time, or concurrent callers would pass the bound together.
     await leases.withLease(`agents:${tenantId}`, { strict: true }, async () => {
       if ((await countAgents(database.forTenant(tenantId))) >= MAX_AGENTS) {
@@ -192,7 +199,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
         throw isUniqueViolation(error) ? taken() : error;
       }
     });
-    return find(caller, name);
+    return { ...(await find(caller, name)), warnings };
   }
 
   /** Changes the current definition; undefined where another replica was faster. */
@@ -201,19 +208,23 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     name: string,
     change: (yaml: string) => string,
     toRequest: TellProblem,
-  ): Promise<AgentDetail | undefined> {
+  ): Promise<StoredAgent | undefined> {
     const { tenantId } = caller;
     const { source, yaml: before = '' } = await find(caller, name);
     const file = source === 'file' ? ownFile(name, caller) : undefined;
     const yaml = change(before);
-    const agent = await checked(tenantId, yaml, toRequest);
+    const { agent, warnings } = await checked(tenantId, yaml, toRequest);
     if (agent.name !== name) {
       const message = `must be ${name}: make another agent, and delete this one, to change its name`;
       throw invalid([{ pointer: '/metadata/name', message }], toRequest);
     }
-    if (file !== undefined) return writeFile(name, { file, yaml, before }, toRequest).catch(ignoreChanged);
+    if (file !== undefined) {
+      const written = await writeFile(name, { file, yaml, before }, toRequest).catch(ignoreChanged);
+      return written && { ...written, warnings };
+    }
     const write = updateAgent({ ...agent, yaml }, before, clock.now());
-    return (await commit(tenantId, 'agent.updated', name, write)) ? find(caller, name) : undefined;
+    if (!(await commit(tenantId, 'agent.updated', name, write))) return undefined;
+    return { ...(await find(caller, name)), warnings };
   }
 
   async function update(
@@ -221,7 +232,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     name: string,
     change: (yaml: string) => string,
     toRequest: TellProblem,
-  ): Promise<AgentDetail> {
+  ): Promise<StoredAgent> {
     return turns.run(`${caller.tenantId}/${name}`, async () => {
       for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
         const changed = await changeOnce(caller, name, change, toRequest);
@@ -261,7 +272,8 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
 
     /** Creates the agent of a definition, or replaces its definition where it exists. Throws what `create` and `update` throw. */
     async load(caller: AgentCaller, yaml: string, toRequest: TellProblem): Promise<AgentDetail> {
-      const { name } = await checked(caller.tenantId, yaml, toRequest);
+      const { agent } = await checked(caller.tenantId, yaml, toRequest);
+      const { name } = agent;
       const found = await lookUp(caller, name);
       return found === undefined
         ? create(caller, yaml, toRequest)
