@@ -325,7 +325,7 @@ test('an interval and a server that a plugin leaves behind are ended with it, an
 test('an event loop that is blocked is in the log, with the plugin whose call ran', async (t) => {
   const blocking = acme('ablock', {
     setup: `scope.route(route({ method: 'GET', path: '/block', access: access.public(), summary: 's', handle: () => {
-      for (const until = Date.now() + 1_800; Date.now() < until; ); return 1; } }));`,
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800); return 1; } }));`,
   });
   const { gateway } = await startWith(t, { ablock: blocking });
   await new Promise((done) => setTimeout(done, 600));
