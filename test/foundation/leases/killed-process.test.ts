@@ -3,20 +3,17 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { openLeases } from '../../../foundation/leases/open-leases.ts';
-import { chosenOf } from '../../support/sample.ts';
 import { available } from '../../support/services.ts';
 import { until } from '../../support/until.ts';
 import { clock, connect, ids, newMetrics, onEnd, openTestDatabase, openTestRedis, silent } from './forms.ts';
 
 const HOLDER = fileURLToPath(new URL('holder-process.ts', import.meta.url));
 
-const FORMS = [
+for (const [title, family, hasRedis] of [
   ['postgres', 'postgres', false],
   ['mysql', 'mysql', false],
   ['redis', 'postgres', true],
-] as const;
-
-for (const [title, family, hasRedis] of chosenOf(FORMS, 1)) {
+] as const) {
   test(`${title}: the leases of a process that was killed are free within 30 s, and not while it lives`, async (t) => {
     t.timeout(90_000);
     if (hasRedis && !(await available(t, 'redis'))) return;

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'ava';
-import { eachDatabase, FAMILIES } from '../../../support/databases.ts';
-import { chosenOf } from '../../../support/sample.ts';
+import { eachDatabase } from '../../../support/databases.ts';
 import { eventually, Invoice, TENANT } from '../jobs/jobs-kit.ts';
 import { left, openEventReplica } from './kit.ts';
 
@@ -46,5 +45,4 @@ eachDatabase(
     for (const n of [...got.mail, ...got.billing]) t.true(stored.includes(n), `${n} was committed`);
     t.true(said.undone.size > 5);
   },
-  chosenOf(FAMILIES, 1),
 );

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { eachDatabase, FAMILIES } from '../../../support/databases.ts';
-import { chosenOf } from '../../../support/sample.ts';
+import { eachDatabase } from '../../../support/databases.ts';
 import { charge, eventually, Invoice, openReplica, TENANT } from './jobs-kit.ts';
 
 eachDatabase(
@@ -49,5 +48,4 @@ eachDatabase(
     for (const n of done) t.not(n % 3, 0, `${n} was rolled back`);
     t.true(said.undone.size > 5);
   },
-  chosenOf(FAMILIES, 1),
 );
