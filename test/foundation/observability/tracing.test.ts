@@ -1,9 +1,5 @@
-import net from 'node:net';
-import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import fc from 'fast-check';
-import { endsWithin } from '../../../foundation/base/deadline.ts';
-import { createLogger } from '../../../foundation/observability/logger.ts';
 import {
   isBaggage,
   isTraceState,
@@ -11,37 +7,7 @@ import {
   readTraceContext,
   writeTraceContext,
 } from '../../../foundation/observability/trace-context.ts';
-import {
-  createTracing,
-  type TracedOutcome,
-  type Tracing,
-} from '../../../foundation/observability/tracing.ts';
-import { cpuNow } from '../../support/cpu-time.ts';
-import { until } from '../../support/until.ts';
-import { type Collector, startCollector } from './otlp-collector.ts';
-
-const TRACE = '0af7651916cd43dd8448eb211c80319c';
-const SPAN = 'b7ad6b7169203331';
-const incoming = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1', baggage: 'user=alice' };
-const outcome: TracedOutcome = { status: 200, route: '/v1/tenants/{id}', requestId: 'r1', tenantId: 't1' };
-
-async function record(endpoint: string | undefined): Promise<{ tracing: Tracing; log: string[] }> {
-  const log: string[] = [];
-  const { logger } = createLogger({ level: 'info', destination: { write: (line) => log.push(line) } });
-  const tracing = await createTracing({
-    endpoint,
-    serviceName: 'gateway',
-    version: '2.4.0',
-    log: logger,
-  });
-  return { tracing, log };
-}
-
-async function collector(t: ExecutionContext, options?: { answer: boolean }): Promise<Collector> {
-  const started = await startCollector(options);
-  t.teardown(() => started.close());
-  return started;
-}
+import { collector, incoming, outcome, record, SPAN, TRACE } from './tracing-kit.ts';
 
 test('without an endpoint the caller’s headers pass through, and nothing is recorded', async (t) => {
   const { tracing } = await record(undefined);
@@ -163,48 +129,6 @@ test('no secret leaves with a span', async (t) => {
   t.true(spans[0]?.events.includes('refused'));
   t.false(JSON.stringify(spans).includes('hunter2'));
 });
-
-/** Beside the two seconds, and less than an export may take. All are timers of this process: one that stands still for a while fires them in their order. */
-const SOONER_MS = 1_500;
-const LATER_MS = 3_000;
-
-test('a collector that is not there delays no request and the end of the process by two seconds at most', async (t) => {
-  const port = await freePort();
-  const { tracing, log } = await record(`http://127.0.0.1:${port}`);
-  const started = cpuNow();
-  for (let count = 0; count < 5000; count += 1) tracing.start('GET', incoming).end(outcome);
-  t.true(cpuNow() - started < 2000);
-  t.true(await endsWithin(SOONER_MS + LATER_MS, tracing.shutdown()));
-  t.true(
-    log.some((line) => line.includes('trace collector')),
-    'the log tells that spans were lost',
-  );
-});
-
-test('a collector that never answers delays the end of the process by two seconds at most', async (t) => {
-  const { address, spans } = await collector(t, { answer: false });
-  const { tracing, log } = await record(`http://${address}`);
-  tracing.start('GET', incoming).end(outcome);
-  // The connection is there before the end begins: a busy machine may take longer than those two seconds for it.
-  await until(() => spans.length === 1);
-  tracing.start('GET', incoming).end(outcome);
-  const stopping = tracing.shutdown();
-  t.false(await endsWithin(SOONER_MS, stopping));
-  t.true(await endsWithin(LATER_MS, stopping));
-  // On a busy machine the first export may reach its own deadline meanwhile; then the line is another, and tells the same.
-  t.true(
-    log.some((line) => line.includes('trace collector')),
-    log.join(''),
-  );
-});
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test('a traceparent is read', (t) => {
   t.deepEqual(parseTraceParent(`00-${TRACE}-${SPAN}-01`), { traceId: TRACE, spanId: SPAN, isSampled: true });
