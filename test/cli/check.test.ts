@@ -10,14 +10,15 @@ import { registerKernelTables } from '../../foundation/gateway-tables.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import { available } from '../support/services.ts';
-import { outcomeOf } from './command.ts';
+import { outcomeOf, run } from './command.ts';
 
 const MODEL = (name: string, spec: string) =>
   `apiVersion: svc/v1\nkind: Model\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
 
 test('a folder with nothing in it is a deployment, and stays empty', async (t) => {
   const folder = await temporaryFolder(t);
-  const { code, stdout, stderr } = await outcomeOf(folder, ['check']);
+  // The command itself: what it prints is its outcome, and nothing beside it.
+  const { code, stdout, stderr } = await run(t, folder, ['check']);
   t.is(code, 0);
   t.is(stderr, '');
   t.deepEqual(stdout.replace(/(plugins: ).*platform.*/, '$1…').split('\n'), [
