@@ -1,6 +1,5 @@
 import { createHash, scryptSync } from 'node:crypto';
 import type { TSchema } from 'typebox';
-import { recentMap } from '../base/recent-map.ts';
 import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
 import { choicesOf, fieldCodecs, isMapping } from './field-codec.ts';
 
@@ -64,26 +63,14 @@ export function redactConfig(schema: TSchema, value: unknown): Record<string, un
  * secrets included. Secrets go in through scrypt, so that a report of the hash is of little use for guessing them.
  */
 export function configHash(schema: TSchema, value: unknown): string {
-  const digest = (secret: unknown, place: string) => slowDigest(JSON.stringify(secret), place);
+  const digest = (secret: unknown, place: string) =>
+    scryptSync(JSON.stringify(secret), `agent-gateway ${place}`, 32, SCRYPT).toString('base64');
   const written = JSON.stringify(sorted(writeConfig(schema, value, '', digest)));
   return createHash('sha256').update(written).digest('hex').slice(0, 12);
 }
 
-// About 20 ms for each secret, in which nothing else is done.
+// About 20 ms for each secret, once for each start of a plugin.
 const SCRYPT = { N: 8192, r: 8, p: 1 };
-/** Of what was digested last, without the secrets themselves: each start of a plugin and each change of the configuration asks for all again. */
-const digests = recentMap<string>(256);
-
-function slowDigest(secret: string, place: string): string {
-  const key = createHash('sha256')
-    .update(JSON.stringify([place, secret]))
-    .digest('base64');
-  const known = digests.get(key);
-  if (known !== undefined) return known;
-  const digest = scryptSync(secret, `agent-gateway ${place}`, 32, SCRYPT).toString('base64');
-  digests.set(key, digest);
-  return digest;
-}
 
 function writeConfig(
   schema: TSchema,
