@@ -41,6 +41,7 @@ export {
   offerNamed,
 } from '../foundation/base/offers.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
+export { type RecentMap, recentMap } from '../foundation/base/recent-map.ts';
 export { withExample } from '../foundation/base/schema-example.ts';
 export {
   forEachLimited,
@@ -89,6 +90,7 @@ export {
   isUniqueViolation,
   writes,
 } from '../foundation/data/database.ts';
+export { DatabaseClock } from '../foundation/data/database-clock.ts';
 export type {
   Egress,
   EgressContext,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
 import { DeadlineError, within } from './deadline.ts';
 import { defineErrors } from './gateway-error.ts';
-import { recentMap } from './recent-map.ts';
+import { type RecentMap, recentMap } from './recent-map.ts';
 
 /** How a shared cache behaves. */
 export interface SharedCacheOptions<T extends object | undefined> {
@@ -77,9 +77,9 @@ export function createSharedCache<T extends object | undefined>(
   const { load, clock, maxAge, maxEntries, weigh, maxLoads = 256, deadline = 5000 } = options;
   const { refreshAfter = maxAge } = options;
   // Made with their first entry: a cache takes memory for all entries that it may ever hold.
-  let present: LRUCache<string, Entry<NonNullable<T>>> | undefined;
+  let present: RecentMap<Entry<NonNullable<T>>> | undefined;
   // Apart from the values, so that a flood of made-up keys pushes out no real one.
-  let absent: LRUCache<string, number> | undefined;
+  let absent: RecentMap<number> | undefined;
   const flights = new Map<string, Flight<T>>();
   let running = 0;
 
@@ -130,7 +130,7 @@ export function createSharedCache<T extends object | undefined>(
     present ??=
       weigh === undefined
         ? recentMap(maxEntries)
-        : new LRUCache({
+        : new LRUCache<string, Entry<NonNullable<T>>>({
             max: maxEntries,
             maxSize: MAX_WEIGHT,
             sizeCalculation: (entry) => 1 + weigh(entry.value),

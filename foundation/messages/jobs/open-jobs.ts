@@ -7,6 +7,7 @@ import { payloadProblem } from '../../base/json-schema.ts';
 import { afterCommit } from '../../data/after-commit.ts';
 import { upsert } from '../../data/built-statements.ts';
 import { type Database, type RowWrite, writes } from '../../data/database.ts';
+import { DatabaseClock } from '../../data/database-clock.ts';
 import { TenantEntityManager } from '../../data/tenant-entity-manager.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
@@ -77,19 +78,16 @@ export function openJobs(
   /** The workers of this process, with their queues. */
   const workers = new Map<WakeableWorker, string>();
   const lease = times.lease ?? LEASE_MS;
-  /** How far the database's clock, which says what is due, is ahead of this process's, by the last sweep. */
-  let ahead = 0;
-  async function compareClocks(): Promise<void> {
-    if (database.family === 'sqlite') return;
-    const asked = clock.now();
-    const there = await database.now();
-    ahead = Math.round(there - (asked + clock.now()) / 2);
-  }
+  const databaseClock = new DatabaseClock(database, clock);
+  /** What says what is due: the database's clock from the first sweep on; before that, and on SQLite, that of this process. */
+  const now = () => (databaseClock.isKnown ? databaseClock.now() : clock.now());
   const sweeper = createSweeper({
     store,
     metrics,
     clock,
-    compareClocks,
+    renewClock: async () => {
+      if (database.family !== 'sqlite') await databaseClock.renew();
+    },
     lease,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
@@ -113,9 +111,9 @@ export function openJobs(
     if (!Number.isInteger(delay) || delay < 0 || delay > MAX_DELAY_MS) {
       throw JobErrors.optionInvalid(`delay: must be whole milliseconds from 0 to ${MAX_DELAY_MS}`);
     }
-    const now = clock.now();
-    const due = runAt === undefined ? now + delay : runAt.getTime() - ahead;
-    if (Number.isNaN(due) || due > now + MAX_DELAY_MS) {
+    const at = now();
+    const due = runAt === undefined ? at + delay : runAt.getTime();
+    if (Number.isNaN(due) || due > at + MAX_DELAY_MS) {
       throw JobErrors.optionInvalid('runAt: must be a valid time within a year');
     }
     const problem = payloadProblem(job.schema, payload);
@@ -129,13 +127,13 @@ export function openJobs(
     return {
       id: ids.uuid(),
       queue: job.id,
-      state: due > now ? 'scheduled' : 'waiting',
+      state: due > at ? 'scheduled' : 'waiting',
       payload: text,
       uniqueKey: key ?? null,
       attempt: 0,
       maxAttempts: job.settings.attempts,
-      createdAt: now,
-      dueAt: due > now ? due + ahead : now,
+      createdAt: at,
+      dueAt: Math.max(due, at),
       ticket: null,
       error: null,
     };
@@ -147,7 +145,7 @@ export function openJobs(
     inOwnContext(() => {
       metrics.published.inc({ queue });
       if (state === 'waiting') wakeUps.send(queue);
-      else sweeper.dueIn(dueAt - ahead - clock.now());
+      else sweeper.dueIn(dueAt - now());
     });
 
   const REPLACED = ['payload', 'state', 'dueAt', 'maxAttempts'] as const;
@@ -239,7 +237,7 @@ interface SweeperParts {
   readonly store: Pick<JobStore, 'sweep' | 'nextDue' | 'depths'>;
   readonly metrics: Pick<ReturnType<typeof createJobMetrics>, 'showDepths' | 'trouble'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly compareClocks: () => Promise<void>;
+  readonly renewClock: () => Promise<void>;
   readonly lease: number;
   readonly every: number;
   readonly depthsEvery: number;
@@ -248,7 +246,7 @@ interface SweeperParts {
 
 /** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
 function createSweeper(parts: SweeperParts) {
-  const { store, metrics, clock, compareClocks, lease, every, depthsEvery, onSwept } = parts;
+  const { store, metrics, clock, renewClock, lease, every, depthsEvery, onSwept } = parts;
   let isClosed = false;
   let sweeping: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -282,7 +280,7 @@ function createSweeper(parts: SweeperParts) {
   /** Milliseconds until the next sweep. */
   async function sweep(): Promise<number> {
     try {
-      await compareClocks();
+      await renewClock();
       onSwept(await store.sweep(lease));
       if (clock.monotonic() - depthsAt >= depthsEvery) {
         depthsAt = clock.monotonic();

@@ -23,7 +23,7 @@ const REMEMBERED_MS = 3_600_000;
 /** Milliseconds, longer than any lease: what was written so far in the future was written by a clock that was ahead, and set back since. */
 const AHEAD_MS = 20 * 60_000;
 
-/** The leases of workers, on the database's clock; one statement each. */
+/** The leases of workers, on the database's clock; one statement each, but for `join`. */
 export function createWorkerLeases(
   database: Database,
   tables: WorkflowTables,

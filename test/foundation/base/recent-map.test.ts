@@ -6,9 +6,10 @@ test('it holds so many entries, those that were used last', (t) => {
   for (const [index, key] of ['a', 'b', 'c'].entries()) map.set(key, index);
   map.get('a');
   map.set('d', 3);
-  t.deepEqual([...map.keys()].sort(), ['a', 'c', 'd']);
+  t.deepEqual([...map.entries()].map(([key]) => key).sort(), ['a', 'c', 'd']);
   map.delete('a');
-  map.set('e', 4).set('c', 5);
+  map.set('e', 4);
+  map.set('c', 5);
   t.deepEqual([...map.entries()].sort(), [
     ['c', 5],
     ['d', 3],

@@ -1,5 +1,4 @@
-import { type Clock, GatewayError, type Logger } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
+import { type Clock, GatewayError, type Logger, recentMap } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 import type { ModelMetrics } from './metrics.ts';
 
@@ -124,7 +123,7 @@ export type Circuits = ReturnType<typeof createCircuits>;
  * know. There are no timers: the first call after the pause is the probe.
  */
 export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_CIRCUIT }: CircuitsParts) {
-  const circuits = new LRUCache<string, Circuit>({ max: MOST_ENDPOINTS });
+  const circuits = recentMap<Circuit>(MOST_ENDPOINTS);
 
   function create(endpoint: string): Circuit {
     let state: CircuitState = CLOSED;

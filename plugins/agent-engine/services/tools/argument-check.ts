@@ -1,5 +1,10 @@
-import { compileSchema, type SchemaCheck, type SchemaError, type SchemaOptions } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
+import {
+  compileSchema,
+  recentMap,
+  type SchemaCheck,
+  type SchemaError,
+  type SchemaOptions,
+} from 'agent-gateway';
 import type { ParameterSchema, Tool } from '../../contract.ts';
 
 /** What a model wrote as the arguments of a call: an object that fits the tool, or the problems to report to the model. */
@@ -23,7 +28,7 @@ const MAX_REPORTED = 8;
  * not tried, a schema that takes too long is not enforced (the server checks its arguments itself), and no schema shares a compiler with another.
  */
 export function createArgumentCheck(): ArgumentCheck {
-  const compiled = new LRUCache<string, SchemaCheck>({ max: MAX_COMPILED });
+  const compiled = recentMap<SchemaCheck>(MAX_COMPILED);
   // Most sources give the same objects again and again: no need to serialize the schema to find it.
   const known = new WeakMap<ParameterSchema, SchemaCheck>();
 

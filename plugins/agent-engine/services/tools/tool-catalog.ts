@@ -3,11 +3,11 @@ import {
   DeadlineError,
   type Logger,
   orAborted,
+  recentMap,
   throttledLog,
   throttledLogs,
   within,
 } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
 import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
 
 /** A tool that an agent wants. */
@@ -78,7 +78,7 @@ export function createToolCatalog({
     log.warn({ source, ...detail, times }, message),
   );
   // By tenant and source, until when the answer is awaited.
-  const late = new LRUCache<string, { until: number }>({ max: MAX_LATE });
+  const late = recentMap<{ until: number }>(MAX_LATE);
   const warnOfMany = throttledLog<object>(clock, (detail, times) =>
     log.warn({ ...detail, times }, `only the first ${MAX_TOOLS} tools are offered`),
   );

@@ -4,10 +4,10 @@ import {
   type Database,
   type Logger,
   type Objects,
+  recentMap,
   throttledLog,
   within,
 } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
 import type { Memories, Preamble, Preambles, Principal, Profiles, Souls } from '../../contract.ts';
 import type { SkillSearch } from '../skills/skill-search.ts';
 import { composeHead, type PreambleHead, type PreambleParts, withSkills } from './compose-preamble.ts';
@@ -150,11 +150,7 @@ function createPartReader(clock: Clock, log: Logger) {
   const warn = throttledLog<{ readonly err: unknown; readonly part: string }>(clock, (what) =>
     log.warn(what, 'a part of the system prompt is left out'),
   );
-  // Grows with what it holds: given `max`, room for all is made at once.
-  const pausedUntil = new LRUCache<string, number>({
-    maxSize: MAX_TENANTS + MAX_USERS,
-    sizeCalculation: () => 1,
-  });
+  const pausedUntil = recentMap<number>(MAX_TENANTS + MAX_USERS);
   return async <T>(part: string, owner: string, read: () => Promise<T>): Promise<T | undefined> => {
     const key = `${part} ${owner}`;
     if (clock.monotonic() < (pausedUntil.get(key) ?? 0)) return undefined;

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { recentMap } from 'agent-gateway';
 
 /** Words that every text is full of: they say nothing about what it is about. */
 const STOP_WORDS = new Set(
@@ -46,7 +46,7 @@ const LEAST_STEM = 3;
 const LONGEST = 40;
 
 /** The terms of words: most words are said again and again. */
-const known = new LRUCache<string, string>({ max: 10_000 });
+const known = recentMap<string>(10_000);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII, which needs no folding
 const PLAIN = /^[\x00-\x7f]*$/;

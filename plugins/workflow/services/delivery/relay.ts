@@ -1,5 +1,5 @@
 import type { Clock, Logger } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
+import { recentMap } from 'agent-gateway';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { RelayMetrics } from '../../metrics.ts';
 import type { Outbox, OutboxEntry, Taken } from '../../store/outbox.ts';
@@ -46,8 +46,7 @@ type Outcome = 'delivered' | 'refused' | 'ended';
 export function createRelay(parts: RelayParts) {
   const { outbox, queries, sinks, clock, log, metrics, deliveryMs = DELIVERY_MS } = parts;
   const choice = createSinkChoice({ sinks, clock, log });
-  // Grows with what it holds: given `max`, room for all is made at once.
-  const definitions = new LRUCache<string, string>({ maxSize: MAX_KNOWN_RUNS, sizeCalculation: () => 1 });
+  const definitions = recentMap<string>(MAX_KNOWN_RUNS);
   /** By sink. There are as many as sinks ever came in the life of the process. */
   const dispatchers = new Map<string, SinkDispatcher>();
 

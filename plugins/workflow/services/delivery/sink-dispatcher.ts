@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
+import { recentMap } from 'agent-gateway';
 import type { OutboxEntry, Taken } from '../../store/outbox.ts';
 
 /** Runs whose events are under way to one sink at one time, in one process. */
@@ -118,8 +118,7 @@ export type SinkCooldown = ReturnType<typeof createSinkCooldown>;
 /** For which tenants a sink gets no deliveries for a while, because it did not end in time for them. */
 export function createSinkCooldown(clock: Pick<Clock, 'monotonic'>) {
   // Monotonic time. An evicted tenant is tried like any other.
-  // Grows with what it holds: given `max`, room for all is made at once.
-  const until = new LRUCache<string, number>({ maxSize: MAX_RESTING, sizeCalculation: () => 1 });
+  const until = recentMap<number>(MAX_RESTING);
   /** Milliseconds that are left; 0 when there is none. */
   const leftMs = (tenantId: string) => Math.max(0, (until.get(tenantId) ?? 0) - clock.monotonic());
   return {

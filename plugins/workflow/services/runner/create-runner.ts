@@ -1,4 +1,4 @@
-import { backoffDelay, isDatabaseFull, KernelErrors } from 'agent-gateway';
+import { backoffDelay, DatabaseClock, isDatabaseFull, KernelErrors } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -9,7 +9,7 @@ import { LiveRuns } from './live-runs.ts';
 import { PendingReply } from './mailbox.ts';
 import { Pauses } from './retry-state.ts';
 import type { NewRun, Runner, RunnerCore, RunnerParts, Started } from './runner.ts';
-import { DatabaseClock, WorkerLease } from './worker-lease.ts';
+import { WorkerLease } from './worker-lease.ts';
 
 /** Deliveries of one attempt: the first, and three more after it was interrupted by a crash (decisions 2.6). */
 const MAX_DELIVERIES = 4;

@@ -1,4 +1,4 @@
-import type { Logger } from 'agent-gateway';
+import type { DatabaseClock, Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { RunnerMetrics } from '../../metrics.ts';
@@ -11,7 +11,7 @@ import type { Creation, RunStore } from '../ports/run-store.ts';
 import type { Notifier, Timers } from '../ports/runtime.ts';
 import type { FairSlots, WaitingRuns } from './fair-slots.ts';
 import type { Pauses } from './retry-state.ts';
-import type { DatabaseClock, WorkerLease } from './worker-lease.ts';
+import type { WorkerLease } from './worker-lease.ts';
 
 /** What a runner works with. */
 export interface RunnerParts {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { DatabaseClock } from '../../../../../plugins/workflow/services/runner/worker-lease.ts';
+import { DatabaseClock } from '../../../foundation/data/database-clock.ts';
 
 /** A database whose clock is `ahead` of ours, and that takes its time to answer. */
 function setUp() {
