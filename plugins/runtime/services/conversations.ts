@@ -13,6 +13,7 @@ import { deleteChatsIn, forgetMessagesIn } from '../store/chats.ts';
 import {
   ConversationEntity,
   type ConversationRow,
+  countConversations,
   findConversation,
   findConversations,
   findTitles,
@@ -98,8 +99,8 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
     ): Promise<{ readonly conversations: readonly ConversationRecord[]; readonly total: number }> {
       const where = { ...visibleTo(reader), ...(botId !== undefined && { botId }) };
       if (keyword === undefined) {
-        const [rows, total] = await findConversations(entities, where, page);
-        return { conversations: rows.map(toRecord), total };
+        const rows = await findConversations(entities, where, page);
+        return { conversations: rows.map(toRecord), total: await countConversations(entities, where) };
       }
       const wanted = keyword.toLowerCase();
       const found = (await findTitles(entities, where, SEARCHED))
@@ -108,7 +109,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       const $in = found.slice(page.offset, page.offset + page.limit);
       if ($in.length === 0) return { conversations: [], total: found.length };
       const shown = { limit: $in.length, offset: 0 };
-      const [rows] = await findConversations(entities, { ...where, id: { $in } }, shown);
+      const rows = await findConversations(entities, { ...where, id: { $in } }, shown);
       return { conversations: rows.map(toRecord), total: found.length };
     },
 

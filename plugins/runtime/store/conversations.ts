@@ -30,14 +30,21 @@ export type ConversationRow = InferEntity<typeof ConversationEntity>;
 
 const NEWEST_FIRST = { createdAt: 'desc', id: 'desc' } as const;
 
-/** A page of conversations, newest first, and the number of all. */
+/** A page of conversations, newest first. */
 export async function findConversations(
   entities: TenantEntityManager,
   where: PlainWhere<ConversationRow>,
   { limit, offset }: Page,
-): Promise<readonly [readonly ConversationRow[], number]> {
-  const rows = await entities.rows(ConversationEntity, where, { orderBy: NEWEST_FIRST, limit, offset });
-  return [rows, await entities.count(ConversationEntity, where as object)];
+): Promise<readonly ConversationRow[]> {
+  return entities.rows(ConversationEntity, where, { orderBy: NEWEST_FIRST, limit, offset });
+}
+
+/** How many there are. */
+export async function countConversations(
+  entities: TenantEntityManager,
+  where: PlainWhere<ConversationRow>,
+): Promise<number> {
+  return entities.count(ConversationEntity, where as object);
 }
 
 /** Titles of the newest conversations, as they are stored. They are searched without the metadata, which may be a thousand times as long. */
