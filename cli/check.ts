@@ -7,7 +7,7 @@ import { kernelRegistrations } from '../foundation/gateway-tables.ts';
 import { readTlsFiles } from '../foundation/grpc/tls.ts';
 import { createHiddenTexts } from '../foundation/observability/redact-fields.ts';
 import { describeProblem } from '../foundation/resources/problem.ts';
-import type { FileReport } from '../foundation/resources/report.ts';
+import { type FileReport, isWrong } from '../foundation/resources/report.ts';
 import { describe, type Finding, finding, skipped } from './finding.ts';
 import type { Outcome } from './outcome.ts';
 import { reachable } from './reachability.ts';
@@ -72,14 +72,12 @@ async function rehearsed(
 
 function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {
   const documents = files.flatMap((file) => file.documents);
-  const failed = documents.filter(({ status }) => status === 'failed');
-  const misspelled = documents.filter((document) => document.isMisspelled);
-  const problems = [...files, ...failed, ...misspelled].flatMap((one) => one.problems);
+  const problems = [...files, ...documents.filter(isWrong)].flatMap((one) => one.problems);
   const lines = problems.map((problem) =>
     describeProblem({ ...problem, file: path.join(folder, problem.file) }),
   );
   const waiting = documents.filter(({ status }) => status === 'waiting').length;
-  const live = documents.length - failed.length - waiting;
+  const live = documents.filter(({ status }) => status === 'live').length;
   if (waiting > 0 && lines.length === 0 && !arePluginsRight) return skipped(folder);
   const rest = waiting === 0 ? '' : `, ${waiting} wait for plugins that do not run`;
   return finding(folder, lines, `${live} resources${rest}`);

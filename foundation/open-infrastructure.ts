@@ -110,7 +110,7 @@ export async function openInfrastructure(
   metrics.reading({
     kind: 'gauge',
     name: 'svc_resource_files_failed',
-    help: 'Files of agents.d of which something is not valid; its last good version may be live.',
+    help: 'Files of agents.d of which something is not valid, a kind for example; its last good version may be live.',
     read: () => failures(resources.report().files).length,
   });
   metrics.reading({

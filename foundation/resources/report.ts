@@ -71,10 +71,14 @@ export function reportFiles(
   return [...reports, ...lost];
 }
 
-/** The files of which something failed, with what is wrong in one text: one line a problem, 20 at most. */
+/** Not live for a mistake, and not only for a plugin that does not run. */
+export const isWrong = ({ status, isMisspelled }: DocumentReport): boolean =>
+  status === 'failed' || isMisspelled === true;
+
+/** The files of which something is wrong, with what is wrong in one text: one line a problem, 20 at most. */
 export function failures(files: readonly FileReport[]): readonly { file: string; error: string }[] {
   return files.flatMap((report) => {
-    const failed = report.documents.filter(({ status }) => status === 'failed');
+    const failed = report.documents.filter(isWrong);
     const problems = [...report.problems, ...failed.flatMap((document) => document.problems)];
     if (problems.length === 0) return [];
     const lines = problems.slice(0, MAX_LINES).map(describeProblem);

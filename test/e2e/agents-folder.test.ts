@@ -43,6 +43,6 @@ test('what is not live of the folder is in the metrics', async (t) => {
     );
   await write('broken.yaml', 'Model', 'dmo');
   await write('misspelled.yaml', 'Modle', 'demo');
-  await until(async () => (await told())?.join() === 'svc_resource_files_failed 1,svc_resources_waiting 1');
+  await until(async () => (await told())?.join() === 'svc_resource_files_failed 2,svc_resources_waiting 1');
   t.pass();
 });
