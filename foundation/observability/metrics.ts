@@ -57,6 +57,18 @@ export interface AuditReadings {
   readonly lost: number;
 }
 
+const AUDIT: readonly (readonly [keyof AuditReadings, Reading['kind'], name: string, help: string])[] = [
+  ['queued', 'gauge', 'svc_audit_queued_records', 'Audit records in memory.'],
+  ['spooledBytes', 'gauge', 'svc_audit_spool_bytes', 'Bytes of audit records in the local spool.'],
+  [
+    'rejected',
+    'counter',
+    'svc_audit_rejected_total',
+    'Audit records that the database refused for good, and that are set aside on the disk.',
+  ],
+  ['lost', 'counter', 'svc_audit_lost_total', 'Audit records that neither the database nor the disk took.'],
+];
+
 export interface MetricsOptions {
   /** What this build calls itself. */
   readonly version: string;
@@ -145,30 +157,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       });
     },
     watchAudit(audit) {
-      reading({
-        kind: 'gauge',
-        name: 'svc_audit_queued_records',
-        help: 'Audit records in memory.',
-        read: () => audit().queued,
-      });
-      reading({
-        kind: 'gauge',
-        name: 'svc_audit_spool_bytes',
-        help: 'Bytes of audit records in the local spool.',
-        read: () => audit().spooledBytes,
-      });
-      reading({
-        kind: 'counter',
-        name: 'svc_audit_rejected_total',
-        help: 'Audit records that the database refused for good, and that are set aside on the disk.',
-        read: () => audit().rejected,
-      });
-      reading({
-        kind: 'counter',
-        name: 'svc_audit_lost_total',
-        help: 'Audit records that neither the database nor the disk took.',
-        read: () => audit().lost,
-      });
+      for (const [of, kind, name, help] of AUDIT) reading({ kind, name, help, read: () => audit()[of] });
     },
     text: () => prometheus.metrics(),
     contentType: prometheus.contentType,
