@@ -40,9 +40,9 @@ export function checkContribution(
 function problemOf(path: string, value: unknown, form: ContributionForm): string | undefined {
   if (!isObject(value) && typeof value !== 'function')
     return wrong(path === '' ? 'the value' : path.slice(0, -1), value, 'an object');
-  for (const [name, kind = 'function?'] of Object.entries(form)) {
+  for (const [name, kind] of Object.entries(form)) {
     const member = (value as Readonly<Record<string, unknown>>)[name];
-    const problem = memberProblem(`${path}${name}`, member, kind);
+    const problem = kind && memberProblem(`${path}${name}`, member, kind);
     if (problem !== undefined) return problem;
   }
   return undefined;

@@ -87,9 +87,10 @@ export function registrationOf(
 /** @throws Error when the plugin was written for another version of the contract. */
 export function checkKernelRange(plugin: Plugin): void {
   if (validRange(plugin.kernel) === null) {
-    const said = plugin.kernel === undefined ? '' : ` in ${JSON.stringify(plugin.kernel)}`;
+    const said =
+      plugin.kernel === undefined ? '' : `: ${JSON.stringify(plugin.kernel)} is no range of versions`;
     throw new Error(
-      `${plugin.name} does not say${said} which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
+      `${plugin.name} does not say which kernel it works with${said}; write kernel: '^${KERNEL_VERSION}' in its definition`,
     );
   }
   if (satisfies(KERNEL_VERSION, plugin.kernel)) return;

@@ -155,7 +155,7 @@ test('a definition without a kernel says what to write', async (t) => {
   await using gateway = await startTestGateway({ plugins: [nowhere as Plugin] });
   t.is(
     (await gateway.request('/admin/v1/plugins/nowhere')).body.reason,
-    `nowhere does not say which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
+    `nowhere does not say which kernel it works with; write kernel: '^${KERNEL_VERSION}' in its definition`,
   );
 });
 
@@ -163,7 +163,7 @@ test('a definition whose kernel is no range of versions says what to write', asy
   await using gateway = await startTestGateway({ plugins: [testPlugin('nowhere', { kernel: 'latest' })] });
   t.is(
     (await gateway.request('/admin/v1/plugins/nowhere')).body.reason,
-    `nowhere does not say in "latest" which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
+    `nowhere does not say which kernel it works with: "latest" is no range of versions; write kernel: '^${KERNEL_VERSION}' in its definition`,
   );
 });
 
