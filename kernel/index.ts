@@ -90,7 +90,7 @@ export {
   isUniqueViolation,
   writes,
 } from '../foundation/data/database.ts';
-export { DatabaseClock } from '../foundation/data/database-clock.ts';
+export { DatabaseClock, type SharedClock, sharedClock } from '../foundation/data/database-clock.ts';
 export type {
   Egress,
   EgressContext,

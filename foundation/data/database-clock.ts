@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Database } from './database.ts';
 
 /**
  * What the database's clock shows, without asking it each time: a distance to the clock of this process that never runs backwards, so that a wall
@@ -37,4 +38,25 @@ export class DatabaseClock {
     const distance = this.#distance ?? (least + most) / 2;
     this.#distance = Math.min(Math.max(distance, least), most);
   }
+}
+
+/** A clock for what several processes store and compare. */
+export interface SharedClock extends Clock {
+  /** Asks the database. Rejects when it does not answer; the clock goes on then. To be called every half minute or so. */
+  renew(): Promise<void>;
+}
+
+/**
+ * The clock that all processes over a database have in common: its server's. Until that was asked, and over a file, whose processes are on one machine, it is
+ * `clock`, this process's own.
+ */
+export function sharedClock(database: Pick<Database, 'family' | 'now'>, clock: Clock): SharedClock {
+  const monotonic = () => clock.monotonic();
+  if (database.family === 'sqlite') return { now: () => clock.now(), monotonic, renew: async () => {} };
+  const there = new DatabaseClock(database, clock);
+  return {
+    now: () => (there.isKnown ? there.now() : clock.now()),
+    monotonic,
+    renew: () => there.renew(),
+  };
 }

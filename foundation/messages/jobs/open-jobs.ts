@@ -7,7 +7,7 @@ import { payloadProblem } from '../../base/json-schema.ts';
 import { afterCommit } from '../../data/after-commit.ts';
 import { upsert } from '../../data/built-statements.ts';
 import { type Database, type RowWrite, writes } from '../../data/database.ts';
-import { DatabaseClock } from '../../data/database-clock.ts';
+import { sharedClock } from '../../data/database-clock.ts';
 import { TenantEntityManager } from '../../data/tenant-entity-manager.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
@@ -78,16 +78,13 @@ export function openJobs(
   /** The workers of this process, with their queues. */
   const workers = new Map<WakeableWorker, string>();
   const lease = times.lease ?? LEASE_MS;
-  const databaseClock = new DatabaseClock(database, clock);
-  /** What says what is due: the database's clock from the first sweep on; before that, and on SQLite, that of this process. */
-  const now = () => (databaseClock.isKnown ? databaseClock.now() : clock.now());
+  /** Says what is due. Known from the first sweep on. */
+  const { now, renew: renewClock } = sharedClock(database, clock);
   const sweeper = createSweeper({
     store,
     metrics,
     clock,
-    renewClock: async () => {
-      if (database.family !== 'sqlite') await databaseClock.renew();
-    },
+    renewClock,
     lease,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,

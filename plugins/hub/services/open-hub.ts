@@ -1,4 +1,4 @@
-import { createSeal, type Logger, type Scope } from 'agent-gateway';
+import { createSeal, type Logger, type Scope, sharedClock } from 'agent-gateway';
 import type { GeneExchange, HubAddresses, SharingPolicies } from '../../evolution/contract.ts';
 import type { HubSettings } from '../config.ts';
 import { createDeliveryStore } from '../store/deliveries.ts';
@@ -48,9 +48,12 @@ export async function openHub(parts: {
   readonly log: Logger;
 }) {
   const { services, settings, backoff, experience, metrics, log } = parts;
-  const { clock, ids, egress, jobs, version } = services;
+  const { clock: ownClock, ids, egress, jobs, version } = services;
   const { exchange, policies, addresses } = experience;
   const { database, isAlone, close } = await openHubDatabase(services, settings.db_path);
+  // For what replicas store and compare. Envelopes go by this process's clock, as at the gateways that sign and verify the others.
+  const clock = sharedClock(database, ownClock);
+  await clock.renew();
 
   const nodeStore = createNodeStore(database);
   const deliveries = createDeliveryStore(database);
@@ -77,11 +80,11 @@ export async function openHub(parts: {
     return { id: addresses?.senderId ?? `gateway-${key.id.slice('hub-'.length)}`, key };
   };
   const hubs = addresses?.hubs ?? [];
-  const calls = createHubCalls({ hubs, node, clock, ids });
-  const send = createSendSigned({ egress, clock, ids, version });
+  const calls = createHubCalls({ hubs, node, clock: ownClock, ids });
+  const send = createSendSigned({ egress, clock: ownClock, ids, version });
 
   const envelopes = createEnvelopes({
-    ...{ nodes: nodeStore, clock },
+    ...{ nodes: nodeStore, clock: ownClock },
     // This gateway may be a node of its own hub.
     hubKey: async (id) =>
       (await keys.published()).find((key) => key.id === id)?.publicKey ?? (await calls.hubKey(id)),
@@ -126,9 +129,10 @@ export async function openHub(parts: {
     /** Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. */
     async expire(): Promise<void> {
       const now = clock.now();
-      await nodeStore.forgetSpent(new Date(now));
+      await nodeStore.forgetSpent(new Date(ownClock.now()));
       await deliveries.expire(new Date(now - KEEP_DEAD_MS), new Date(now - KEEP_EVENTS_MS));
     },
+    renewClock: clock.renew,
     close,
   };
 }

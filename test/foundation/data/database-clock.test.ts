@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { DatabaseClock } from '../../../foundation/data/database-clock.ts';
+import { DatabaseClock, sharedClock } from '../../../foundation/data/database-clock.ts';
 
 /** A database whose clock is `ahead` of ours, and that takes its time to answer. */
 function setUp() {
@@ -68,4 +68,16 @@ test('it is never wrong by more than the fastest answer allows', async (t) => {
     }),
   );
   t.pass();
+});
+
+test('what processes share is the clock of the server from its first answer on, and over a file that of this machine', async (t) => {
+  const own = { now: () => 500, monotonic: () => 7 };
+  const server = sharedClock({ family: 'postgres', now: async () => 9_000 }, own);
+  t.is(server.now(), 500);
+  await server.renew();
+  t.is(server.now(), 9_000);
+  t.is(server.monotonic(), 7);
+  const file = sharedClock({ family: 'sqlite', now: async () => 9_000 }, own);
+  await file.renew();
+  t.is(file.now(), 500);
 });

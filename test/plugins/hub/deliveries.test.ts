@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { eachGatewayDatabase } from '../../support/databases.ts';
+import { systemClock } from '../../../foundation/base/clock.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BOTH, SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
 import { type Delivered, KEY, keyed, OTHER_KEY, send, startHub, subscriber } from './hub-kit.ts';
@@ -261,3 +263,21 @@ eachGatewayDatabase(
     t.is(made.body.signing_key_id, rotated.body.keys[0].key_id);
   },
 );
+
+for (const family of ['postgres', 'mysql'] as const)
+  test(`${family}: replicas whose clocks differ take no delivery from each other`, async (t) => {
+    const fresh = await gatewayDatabase(t, family);
+    if (fresh === undefined) return;
+    const { hub, report, subscribe } = await withNode(t, fresh.environment);
+    // It looks every second for what another replica has left.
+    const ahead = { ...systemClock, now: () => Date.now() + 600_000 };
+    await startHub(t, fresh.environment, { clock: ahead });
+    const slow = await subscriber(t, async () => {
+      await pause(2_500);
+      return 204;
+    });
+    const { id } = await subscribe(slow.url);
+    await report('gene_promoted', 'g1');
+    await until(async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}`)).body.delivery.delivered > 0);
+    t.is(slow.got.length, 1);
+  });
