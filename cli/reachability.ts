@@ -35,9 +35,6 @@ export function reachable(
     found('redis', async () => (redisUrl === undefined ? 'not configured' : reachRedis(settings, redisUrl))),
     found('objects', () => reachObjects(services.objectStore)),
     found('data folder', () => writable(dataDir)),
-    ...(services.grpc.tls === undefined
-      ? []
-      : [found('gRPC certificate', () => readCertificate(services.grpc.tls!))]),
   ]);
 }
 
@@ -118,15 +115,6 @@ async function reachObjects(url: KernelSettings['services']['objectStore']): Pro
     await objects.close();
   }
   return `bucket ${url.bucket}`;
-}
-
-async function readCertificate(
-  files: NonNullable<KernelSettings['services']['grpc']['tls']>,
-): Promise<string> {
-  const { openTls } = await import('../foundation/grpc/tls.ts');
-  const tls = await openTls(files, log);
-  tls.close();
-  return files.cert;
 }
 
 /** Whether the folder can be written, or made: the nearest one that is there decides. */

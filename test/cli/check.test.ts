@@ -131,6 +131,7 @@ test('files of TLS that cannot be read are wrong, and their variables are named'
   t.is(code, 1);
   t.regex(stdout, /^wrong {4}TLS of gRPC\n {2}SVC_GRPC_TLS_CERT: \/no\/c\.pem cannot be read \(ENOENT\)$/m);
   t.regex(stdout, /^ {2}SVC_GRPC_TLS_KEY: \/no\/k\.pem cannot be read/m);
+  t.is(stdout.match(/c\.pem/g)?.length, 1);
 });
 
 test('mistakes in gateway.yaml and in settings of plugins are told with file and line', async (t) => {
@@ -226,7 +227,7 @@ test('servers that cannot be reached are told together, with their addresses and
   t.regex(stdout, /wrong {4}database\n.*127\.0\.0\.1:1.*ECONNREFUSED/);
   t.regex(stdout, /wrong {4}redis\n.*127\.0\.0\.1:2.*ECONNREFUSED/);
   t.regex(stdout, /wrong {4}objects\n.*ECONNREFUSED/);
-  t.regex(stdout, /wrong {4}gRPC certificate\n.*no\.pem/);
+  t.regex(stdout, /wrong {4}TLS of gRPC\n.*no\.pem/);
   t.notRegex(stdout, /s3cretword|hunter2|wJalr/);
 });
 
