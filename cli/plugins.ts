@@ -20,34 +20,26 @@ import type { Plugin } from '../kernel/api/plugin.ts';
 import { PluginFolders } from '../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../kernel/version.ts';
 import type { Outcome } from './outcome.ts';
-import { PackageProblem } from './package-problem.ts';
-import { removeData } from './remove-data.ts';
+import { PackageProblem, removeData } from './remove-data.ts';
 
 /** Milliseconds that npm may take. */
 const NPM_TIMEOUT = 600_000;
 /** Characters of what npm prints that are read. */
 const NPM_OUTPUT = 16 * 1024 * 1024;
 
-type Verb = (settings: KernelSettings, name: string, options: readonly string[]) => Promise<string>;
+type Verb = (settings: KernelSettings, name: string, args: readonly string[]) => Promise<string>;
 
-const VERBS: Readonly<Record<string, Verb>> = {
-  add,
-  list,
-  remove,
-};
+const VERBS: Readonly<Record<string, Verb>> = { add, list, remove };
 
 /**
  * `saas-api plugins add <package>`, `list` and `remove <name> [--with-data [--yes]]`: the packages of a deployment, in the folder of its gateway.yaml. A running
  * gateway follows that file.
  */
 export async function main([verb = 'list', ...rest]: readonly string[]): Promise<Outcome> {
-  const [options, [name = '']] = [
-    rest.filter((one) => one.startsWith('--')),
-    rest.filter((one) => !one.startsWith('--')),
-  ];
+  const name = rest.find((one) => !one.startsWith('--')) ?? '';
   try {
     const settings = readKernelSettings(processEnvironment());
-    return { code: 0, out: await VERBS[verb]!(settings, name, options), err: '' };
+    return { code: 0, out: await VERBS[verb]!(settings, name, rest), err: '' };
   } catch (error) {
     if (!(error instanceof ConfigurationError || error instanceof PackageProblem)) throw error;
     return { code: 1, out: '', err: `${error.message}\n` };
@@ -106,12 +98,12 @@ function stateOf(source: CodeSource, file: GatewayFile, only: readonly string[] 
   return declared?.problem ?? restOf(name, file, only)?.reason ?? 'enabled';
 }
 
-/** Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays, unless `--with-data` is among the options. */
-async function remove(settings: KernelSettings, name: string, options: readonly string[]): Promise<string> {
+/** Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays, unless `--with-data` is among the arguments. */
+async function remove(settings: KernelSettings, name: string, args: readonly string[]): Promise<string> {
   const before = await loadGatewayFile(settings.configFile);
   const entry = before.plugins.get(name);
-  if (options.includes('--with-data')) {
-    const removed = await removeData(settings, name, { isGiven: options.includes('--yes') });
+  if (args.includes('--with-data')) {
+    const removed = await removeData(settings, name, args.includes('--yes'));
     // The entry of a plugin in a folder is what keeps it from running.
     const isPlace = entry?.package !== undefined || entry?.path !== undefined;
     return isPlace ? `${removed}${await takeOut(settings, name, entry)}\n` : removed;

@@ -10,21 +10,22 @@ import { createLogger } from '../foundation/observability/logger.ts';
 import { type PluginData, pluginData, removePluginData } from '../foundation/plugin-data.ts';
 import { PluginFolders } from '../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../kernel/version.ts';
-import { PackageProblem } from './package-problem.ts';
 
-/** How the removal is confirmed. */
-export interface Consent {
-  /** `--yes`. */
-  readonly isGiven: boolean;
-}
+/** What stands in the way of a change of the deployment's plugins, for the operator. */
+export class PackageProblem extends Error {}
 
 /**
  * Drops the tables of a plugin that does not run, whether its code is still there or not, after the tables were shown and the removal was confirmed.
  *
+ * @param isConfirmed by `--yes`; otherwise the operator is asked
  * @returns what was done, in words
  * @throws PackageProblem where the plugin is bundled, enabled or at work, another one has its tables, or the operator does not confirm
  */
-export async function removeData(settings: KernelSettings, name: string, consent: Consent): Promise<string> {
+export async function removeData(
+  settings: KernelSettings,
+  name: string,
+  isConfirmed: boolean,
+): Promise<string> {
   await assertRemovable(settings, name);
   const database = await openDatabase({
     ...settings.database,
@@ -45,7 +46,7 @@ export async function removeData(settings: KernelSettings, name: string, consent
       );
     if (data.tables.length + data.migrations + data.kernelRows.size === 0)
       return `${name} has nothing in the database.\n`;
-    await agree(name, describe(name, data), consent);
+    if (!isConfirmed) await agree(name, describe(name, data));
     await removePluginData(database, name).catch(asProblem);
     return `${describe(name, data)}All of this was removed. What ${name} keeps in the object store stays.\n`;
   } finally {
@@ -78,8 +79,7 @@ function describe(name: string, { tables, migrations, formerly, kernelRows }: Pl
   return `Of ${name}${before}:\n${lines.join('')}  ${migrations} migrations that were applied\n`;
 }
 
-async function agree(name: string, shown: string, { isGiven }: Consent): Promise<void> {
-  if (isGiven) return;
+async function agree(name: string, shown: string): Promise<void> {
   if (process.stdin.isTTY !== true)
     throw new PackageProblem(`${shown}Nothing was removed: without a terminal, --yes has to agree`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
