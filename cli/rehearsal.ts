@@ -29,14 +29,13 @@ import { withNeeded } from '../kernel/host/needed-plugins.ts';
 import { readSettings, registrationOf } from '../kernel/host/plugin-configuration.ts';
 import { PluginFolders, pluginsOf } from '../kernel/host/plugin-folders.ts';
 import { PluginHost } from '../kernel/host/plugin-host.ts';
-import { createPublication } from '../kernel/host/publication.ts';
+import { createPublication, type Publication, type PublicationParts } from '../kernel/host/publication.ts';
 import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
+import { RouteTable } from '../kernel/http/route-table.ts';
 import { VERSION } from '../kernel/version.ts';
 import { reachSqlite } from './reachability.ts';
-import { silentListeners } from './silent-listeners.ts';
-import { withoutOwnWork } from './without-own-work.ts';
 
 /** What is rehearsed. */
 interface RehearsalOptions {
@@ -175,6 +174,39 @@ function elsewhere(settings: KernelSettings, folder: string, withResources: bool
       ...services,
       objectStore: form === 'none' ? { form } : { form: 'files', folder: path.join(folder, 'objects') },
       agentsDir: withResources ? services.agentsDir : path.join(folder, 'agents.d'),
+    },
+  };
+}
+
+/** The listeners of a host, without one that listens: the tables are built, with the routes of `everywhere` in each, and collisions found. */
+function silentListeners(
+  everywhere: readonly CompiledRoute[],
+): PublicationParts['listeners'] & { routes(): readonly CompiledRoute[] } {
+  let tables: readonly RouteTable[] = [];
+  return {
+    key: ({ host, port }) => `${host}:${port}`,
+    open: async () => {},
+    closeOthers: () => {},
+    prepare(routes) {
+      const next = [...routes.values()].map((own) => new RouteTable([...everywhere, ...own]));
+      return () => {
+        tables = next;
+      };
+    },
+    routes: () => [...new Set(tables.flatMap(({ routes }) => routes))],
+  };
+}
+
+/** The same publication, where plugins start no background work: no task, no listener, no worker. Everything that requests need is there. */
+function withoutOwnWork(publication: Publication): Publication {
+  return {
+    ...publication,
+    prepare(leaving, arriving) {
+      for (const { instance } of arriving.values()) {
+        const { tasks, listeners, hints, workers, drains } = instance.effects;
+        for (const effects of [tasks, listeners, hints, workers, drains]) effects.length = 0;
+      }
+      return publication.prepare(leaving, arriving);
     },
   };
 }
