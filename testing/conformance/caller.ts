@@ -7,11 +7,10 @@ import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import type { GrpcClient, OpenGrpcCall } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import { nameOf } from './gateway-of.ts';
-import { failureIn } from './log-book.ts';
-import type { SampleTenant } from './options.ts';
+import type { ConformanceOptions, SampleTenant } from './options.ts';
 import { requestOf } from './request-of.ts';
 import type { Made } from './sample.ts';
-import { messageOf, type Subject } from './subject.ts';
+import { messageOf, placed, type Subject } from './subject.ts';
 
 /** Milliseconds in which a call is answered, where the options say nothing. */
 const DEADLINE = 10_000;
@@ -201,4 +200,21 @@ export class Caller {
       stop.abort();
     }
   }
+}
+
+interface LoggedFailure {
+  readonly requestId?: string;
+  /** What was thrown, also where it is no error. */
+  readonly err?: { readonly message?: string; readonly stack?: string } | string;
+}
+
+/** `: what went wrong (routes/items.ts:12)`: what the log of the gateway says of the failure of a call; empty where it says nothing. */
+function failureIn(gateway: TestGateway, requestId: string, options: ConformanceOptions): string {
+  const line = gateway.logs().findLast((one) => one.includes(requestId) && one.includes('"err"'));
+  if (line === undefined) return '';
+  const { err: thrown = {} } = JSON.parse(line) as LoggedFailure;
+  const err = typeof thrown === 'string' ? { message: thrown } : thrown;
+  const [message = ''] = (err.message ?? '').split('\n', 1);
+  const error = Object.assign(new Error(message), { stack: 'stack' in err ? err.stack : '' });
+  return `: ${message}${placed(error, options)}`;
 }

@@ -1,10 +1,9 @@
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
-import { Caller } from './caller.ts';
+import { type Answered, Caller } from './caller.ts';
 import { nameOf, withGateway } from './gateway-of.ts';
 import { grpcReadProblems } from './grpc-tenancy.ts';
 import { makeData, tenantRoutes } from './made-data.ts';
 import type { ConformanceOptions } from './options.ts';
-import { RecordView } from './record-view.ts';
 import { requestOf } from './request-of.ts';
 import { sampleTenant, type World } from './sample.ts';
 import type { Subject } from './subject.ts';
@@ -96,4 +95,47 @@ function parts({ pattern }: CompiledRoute): number {
 
 function isChange({ methods, pattern }: CompiledRoute): boolean {
   return pattern.includes('{') && methods.some((method) => ['PUT', 'PATCH', 'DELETE'].includes(method));
+}
+
+/**
+ * What a reading route shows to the owner of a record, and whether some of it goes. Its texts count (ids and times are some): numbers, and places in a list, change with what
+ * else is kept.
+ */
+class RecordView {
+  /** Of the route: `GET /v1/notes`. */
+  readonly name: string;
+  readonly #read: () => Promise<Answered | undefined>;
+  #texts: ReadonlySet<string>;
+
+  constructor(name: string, body: unknown, read: () => Promise<Answered | undefined>) {
+    this.name = name;
+    this.#read = read;
+    this.#texts = textsOf(body);
+  }
+
+  /** Reads again: texts that differ from one read to the next do not count. */
+  async settle(): Promise<void> {
+    this.#texts = this.#texts.intersection(await this.#look());
+  }
+
+  /** Whether a text that was in every read is gone, or `word` has come in. */
+  async isChanged(word: string): Promise<boolean> {
+    const now = await this.#look();
+    return !this.#texts.isSubsetOf(now) || [...now].some((text) => text.includes(word));
+  }
+
+  async #look(): Promise<ReadonlySet<string>> {
+    const answer = await this.#read();
+    return answer === undefined ? this.#texts : textsOf(answer.body);
+  }
+}
+
+/** The texts in a body, with the names of their members. */
+function textsOf(body: unknown, name = ''): ReadonlySet<string> {
+  if (typeof body === 'string') return new Set([`${name}=${body}`]);
+  if (typeof body !== 'object' || body === null) return new Set();
+  const inner = Object.entries(body).flatMap(([member, value]) => [
+    ...textsOf(value, Array.isArray(body) ? name : member),
+  ]);
+  return new Set(inner);
 }
