@@ -1,4 +1,12 @@
-import { DeadlineError, GatewayError, type Logger, lacksOffer, offerNamed, within } from 'agent-gateway';
+import {
+  DeadlineError,
+  GatewayError,
+  type Logger,
+  lacksOffer,
+  offerNamed,
+  orAborted,
+  within,
+} from 'agent-gateway';
 import { type OfferedSandboxEngine, type SandboxEnd, SandboxErrors } from '../../contract.ts';
 import type { EngineEnd, EngineRun, SandboxEngine, WriteOutput } from './engine.ts';
 import { END_MS } from './sandbox-config.ts';
@@ -42,18 +50,8 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
     try {
       const work = Promise.resolve(
         engine.run({
-          ...{
-            tenantId,
-            language,
-            code,
-            stdin,
-            timeoutMs,
-            memoryBytes,
-            maxOutputBytes,
-            network,
-            stop,
-            started,
-          },
+          ...{ tenantId, language, code, stdin, timeoutMs, memoryBytes, maxOutputBytes },
+          ...{ network, stop, started },
           stdout: write(stdout),
           stderr: write(stderr),
         }),
@@ -68,16 +66,8 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
 
   /** The result of the work, which has `endMs` to end after the signal. */
   async function soonAfter<T>(stop: AbortSignal, work: Promise<T>): Promise<T> {
-    const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
-    const onStop = () => resolve(undefined);
-    if (stop.aborted) onStop();
-    else stop.addEventListener('abort', onStop, { once: true });
-    try {
-      const end = await Promise.race([work, stopped]);
-      return end === undefined ? await within(endMs, 'the end of the code', work) : end;
-    } finally {
-      stop.removeEventListener('abort', onStop);
-    }
+    await orAborted(work, stop).catch(() => {});
+    return stop.aborted ? within(endMs, 'the end of the code', work) : work;
   }
 
   function failureOf(error: unknown, stop: AbortSignal): unknown {
