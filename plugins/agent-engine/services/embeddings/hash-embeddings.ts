@@ -51,8 +51,10 @@ function hash32(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Characters of a text that are sent to providers: models take 8,191 tokens or so and refuse longer texts as a whole. */
-export const SENT_CHARS = 8000;
+/** A text as providers get it: models take 8,191 tokens or so and refuse longer texts as a whole; servers refuse empty ones. */
+export function sentText(text: string): string {
+  return text.slice(0, 8_000).toWellFormed().trim() || ' ';
+}
 
 /** Characters of a text that count. Longer texts differ only by their beginning. */
 const LOOKED_AT_CHARS = 100_000;

@@ -8,7 +8,7 @@ import {
   createProviderConnection,
 } from '../models/provider-connection.ts';
 import { malformed } from '../models/provider-errors.ts';
-import { SENT_CHARS, toUnit } from './hash-embeddings.ts';
+import { sentText, toUnit } from './hash-embeddings.ts';
 
 /** Settings and collaborators of embeddings of a server. */
 export interface OpenAIEmbeddingsOptions extends ConnectionOptions {
@@ -47,8 +47,7 @@ export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAI
   let size = dimensions;
 
   async function embedBatch(texts: readonly string[], lifetime: Lifetime): Promise<readonly Float32Array[]> {
-    // Servers refuse empty texts.
-    const input = texts.map((text) => text.slice(0, SENT_CHARS).toWellFormed().trim() || ' ');
+    const input = texts.map(sentText);
     const body = JSON.stringify({ model, input, encoding_format: 'float', dimensions });
     const headers = headersFor({ requestId: ids.opaque() });
     const response = await connection.send({ path, headers, body, lifetime, firstByteMs: undefined });

@@ -9,7 +9,7 @@ import {
 import type { Circuit } from '../models/circuit.ts';
 import { startLifetime } from '../models/deadlines.ts';
 import { providedFailure } from '../models/provided-failure.ts';
-import { SENT_CHARS, toUnit } from './hash-embeddings.ts';
+import { sentText, toUnit } from './hash-embeddings.ts';
 
 /** What the embeddings of a plugin are made of. */
 export interface ProvidedEmbeddingsParts {
@@ -88,10 +88,7 @@ export function createProvidedEmbeddings(parts: ProvidedEmbeddingsParts): Embedd
       const { batch = BATCH, dimensions } = client;
       for (let start = 0; start < texts.length; start += batch) {
         life.signal.throwIfAborted();
-        // Prepared as for a server.
-        const part = texts
-          .slice(start, start + batch)
-          .map((text) => text.slice(0, SENT_CHARS).toWellFormed().trim() || ' ');
+        const part = texts.slice(start, start + batch).map(sentText);
         const asked = Promise.resolve(client.embed(part, { tenantId, signal: life.signal }));
         vectors.push(...checkVectors(await orAborted(asked, life.signal), part.length, dimensions));
       }
