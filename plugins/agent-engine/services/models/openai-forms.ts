@@ -166,7 +166,8 @@ const isTextOrNone = (value: unknown): boolean =>
 
 const asObject = (value: unknown): Forms => (isObject(value) ? value : {});
 
-function isObject(value: unknown): value is Forms {
+/** True for what JSON calls an object. */
+export function isObject(value: unknown): value is Forms {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -8,6 +8,7 @@ import type {
 import type { ChatCompletion, ChatMessage, FinishReason, ToolCall, Usage } from '../../../contract.ts';
 import { createCallIds } from '../call-ids.ts';
 import { countedUsage } from '../openai-answer.ts';
+import { isObject } from '../openai-forms.ts';
 import { malformed } from '../provider-errors.ts';
 
 /** What every answer says of itself. */
@@ -142,8 +143,4 @@ export function toMetadata(value: unknown): SharedV4ProviderMetadata | undefined
   if (!isObject(value)) return undefined;
   const entries = Object.entries(value).filter((entry): entry is [string, JSONObject] => isObject(entry[1]));
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,6 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { FieldError } from 'agent-gateway';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
+import { isObject } from '../openai-forms.ts';
 import { reasoningDetailsOf, toMetadata } from './completion.ts';
 
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
@@ -111,7 +112,7 @@ function readArguments({ function: called }: ToolCall): JSONObject {
   if (called.arguments.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(called.arguments);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JSONObject;
+    if (isObject(value)) return value as JSONObject;
   } catch {
     // Kept as text, below.
   }
