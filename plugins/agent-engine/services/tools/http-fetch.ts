@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import type { Egress, EgressResponse } from 'agent-gateway';
 import type { Tool } from '../../contract.ts';
 import { builtinTool } from './builtin-tool.ts';
@@ -83,9 +84,7 @@ async function show({ status, statusText, headers, body, url, redirected }: Egre
     body.destroy();
     return `${head}\n\n[the body is no text and is not shown]`;
   }
-  const pieces: Buffer[] = [];
-  for await (const piece of body) pieces.push(piece as Buffer);
-  const text = decoderFor(parameters).decode(Buffer.concat(pieces));
+  const text = decoderFor(parameters).decode(await buffer(body));
   const readable = /html/.test(mime) ? readableText(text) : text;
   if (readable.length <= MAX_TEXT) return `${head}\n\n${readable}`;
   return `${head}\n\n${readable.slice(0, MAX_TEXT).toWellFormed()}\n[cut: ${readable.length} characters in all]`;
