@@ -11,8 +11,7 @@ import {
   ToolsPoint,
 } from '../../contract.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
-import { mcpServers } from '../mcp/mcp-servers.ts';
-import { mcpToolSources } from '../mcp/mcp-tools.ts';
+import { mcpServers, mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
 import { createToolCatalog } from '../tools/tool-catalog.ts';
