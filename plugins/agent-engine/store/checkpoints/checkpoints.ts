@@ -3,14 +3,13 @@ import {
   column,
   type Database,
   defineEntity,
-  eachRow,
   type Ids,
   type RetainedRecords,
   retainedRows,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
-import { OWNER_LENGTH, ofOwner, ownerOf, visibleTo } from '../../../records/contract.ts';
+import { OWNER_LENGTH, ownerOf, visibleTo } from '../../../records/contract.ts';
 import { AgentErrors, type Checkpoint, type Checkpoints } from '../../contract.ts';
 
 /** A paused run of a session. One for each agent of the session: the table cannot grow beyond what sessions there are. */
@@ -75,26 +74,6 @@ export function createCheckpoints({ clock, ids }: { readonly clock: Clock; reado
       return { open, total: await entities.count(AgentCheckpoint, where) };
     },
   };
-}
-
-/** Checkpoints that an export reads at one time: each may have a megabyte. */
-const EXPORTED = 5;
-
-/** Checkpoints of an identity, or of a user that an identity named; without a name all of the tenant. For exports. */
-export async function* allCheckpoints(entities: TenantEntityManager, name: string | undefined) {
-  for (const where of ofOwner(name)) {
-    yield* eachRow(entities, AgentCheckpoint, where, { by: ['createdAt', 'id'], page: EXPORTED });
-  }
-}
-
-/** Deletes what `allCheckpoints` finds, in the caller's transaction; returns how many there were. */
-export async function eraseCheckpoints(
-  entities: TenantEntityManager,
-  name: string | undefined,
-): Promise<number> {
-  let erased = 0;
-  for (const where of ofOwner(name)) erased += await entities.erase(AgentCheckpoint, where);
-  return erased;
 }
 
 /** Paused runs that no caller has resumed. */
