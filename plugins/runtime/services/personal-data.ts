@@ -9,9 +9,9 @@ import {
 import { ofOwner, storedName } from '../../records/contract.ts';
 import { AgentStateEntity, eraseStates } from '../store/agent-states.ts';
 import { AgentTable, eraseAgents } from '../store/agents.ts';
-import { allBatches, ChatEventsTable, deleteEventsOf } from '../store/chat-events.ts';
-import { ChatEntity, deleteChatsOf } from '../store/chats.ts';
-import { ConversationEntity, deleteConversationsOf } from '../store/conversations.ts';
+import { allBatches, ChatEventsTable } from '../store/chat-events.ts';
+import { ChatEntity } from '../store/chats.ts';
+import { ConversationEntity } from '../store/conversations.ts';
 import { FileEntity } from '../store/files.ts';
 import type { Files } from './files/files.ts';
 import { toChat } from './v3-chat/chat-record.ts';
@@ -32,7 +32,9 @@ interface PersonalDataParts {
  * API, and data that belongs to the tenant and to no user: the state of agents, and their definitions.
  */
 export function createPersonalData({ database, files, agentsChanged }: PersonalDataParts): PersonalData {
-  /** `name`: the user's, as rows hold it. */
+  /** A user's name as rows hold it. */
+  const nameOf = (userId: string | undefined) => (userId === undefined ? undefined : storedName(userId));
+
   const ofUsers = (
     section: string,
     entity: PersonalSection['entities'][number],
@@ -40,8 +42,7 @@ export function createPersonalData({ database, files, agentsChanged }: PersonalD
   ): PersonalSection => ({
     name: section,
     entities: [entity],
-    read: ({ tenantId, userId }) =>
-      read(database.forTenant(tenantId), userId === undefined ? undefined : storedName(userId)),
+    read: ({ tenantId, userId }) => read(database.forTenant(tenantId), nameOf(userId)),
   });
 
   /** Records of the whole tenant; none for one user. */
@@ -69,12 +70,16 @@ export function createPersonalData({ database, files, agentsChanged }: PersonalD
     ],
 
     async erase(entities, { userId }) {
-      const name = userId === undefined ? undefined : storedName(userId);
+      const name = nameOf(userId);
+      const erased = { conversations: 0, chats: 0, chat_events: 0 };
+      for (const where of ofOwner(name)) {
+        erased.conversations += await entities.erase(ConversationEntity, where);
+        erased.chats += await entities.erase(ChatEntity, where);
+        erased.chat_events += await entities.erase(ChatEventsTable, where);
+      }
       return {
-        conversations: await deleteConversationsOf(entities, name),
+        ...erased,
         files: await files.erase(entities, name),
-        chats: await deleteChatsOf(entities, name),
-        chat_events: await deleteEventsOf(entities, name),
         ...(userId === undefined && {
           agent_states: await eraseStates(entities),
           agents: await eraseAgents(entities),

@@ -102,16 +102,6 @@ export async function* allBatches(
   }
 }
 
-/** Deletes the events of the chats of an identity, or of a user that an identity named; without a name all of the tenant. */
-export async function deleteEventsOf(
-  entities: TenantEntityManager,
-  name: string | undefined,
-): Promise<number> {
-  let deleted = 0;
-  for (const where of ofOwner(name)) deleted += await entities.erase(ChatEventsTable, where);
-  return deleted;
-}
-
 function ofRow({ tenantId: _, events, ...row }: InferEntity<typeof ChatEventsTable>): EventBatch {
   return { ...row, events: JSON.parse(events) };
 }

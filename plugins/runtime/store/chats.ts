@@ -9,7 +9,7 @@ import {
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
-import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
+import { OWNER_LENGTH } from '../../records/contract.ts';
 
 /** A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database keeps. */
 export const ChatEntity = defineEntity({
@@ -112,14 +112,4 @@ export function deleteChatsIn(entities: TenantEntityManager, conversationId: str
 /** Empties the lists of messages of the chats of a conversation. */
 export async function forgetMessagesIn(entities: TenantEntityManager, conversationId: string): Promise<void> {
   await entities.update(ChatEntity, { conversationId }, { messages: '[]' });
-}
-
-/** Deletes the chats of an identity, or of a user that an identity named; without a name all of the tenant. Returns their number. */
-export async function deleteChatsOf(
-  entities: TenantEntityManager,
-  name: string | undefined,
-): Promise<number> {
-  let deleted = 0;
-  for (const where of ofOwner(name)) deleted += await entities.erase(ChatEntity, where);
-  return deleted;
 }

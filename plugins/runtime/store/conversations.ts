@@ -1,6 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type Page, type PlainWhere, type TenantEntityManager } from 'agent-gateway';
-import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
+import { OWNER_LENGTH } from '../../records/contract.ts';
 
 /** A conversation; its messages are those of the session of the same id. Free text is JSON text, which every database keeps. */
 export const ConversationEntity = defineEntity({
@@ -54,16 +54,6 @@ export async function findTitles(
   limit: number,
 ): Promise<readonly Pick<ConversationRow, 'id' | 'title'>[]> {
   return entities.rows(ConversationEntity, where, { fields: ['id', 'title'], orderBy: NEWEST_FIRST, limit });
-}
-
-/** Deletes those of an identity, or of a user that an identity named; without a name all of the tenant. Returns their number. */
-export async function deleteConversationsOf(
-  entities: TenantEntityManager,
-  name: string | undefined,
-): Promise<number> {
-  let deleted = 0;
-  for (const where of ofOwner(name)) deleted += await entities.erase(ConversationEntity, where);
-  return deleted;
 }
 
 /** The tenant's conversation of this id. */
