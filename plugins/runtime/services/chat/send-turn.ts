@@ -8,18 +8,13 @@ export async function sendTurn(
   turn: AgentTurn,
   send: (event: AgentTurnEvent) => Promise<void>,
 ): Promise<void> {
-  const end = await sendUntilEnd(turn, send);
-  if (end !== undefined) await send(end);
-}
-
-async function sendUntilEnd(
-  turn: AgentTurn,
-  send: (event: AgentTurnEvent) => Promise<void>,
-): Promise<AgentTurnEvent | undefined> {
-  await using _ = turn;
-  for await (const event of turn.events) {
-    if (event.type === 'end') return event;
-    await send(event);
+  let end: AgentTurnEvent | undefined;
+  {
+    await using _ = turn;
+    for await (const event of turn.events) {
+      if (event.type === 'end') end = event;
+      else await send(event);
+    }
   }
-  return undefined;
+  if (end !== undefined) await send(end);
 }
