@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Database,
+  eraseExpired,
   GatewayError,
   type Ids,
   isUniqueViolation,
@@ -8,16 +9,19 @@ import {
   type Lease,
   type Leases,
   type RowWrite,
+  type Scope,
 } from 'agent-gateway';
 import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
-import { ownerOf } from '../../../records/contract.ts';
-import { insertBatch } from '../../store/chat-events.ts';
+import { ownerOf, SessionDataPoint } from '../../../records/contract.ts';
+import type { RuntimeSettings } from '../../config.ts';
+import { ChatEventsTable, deleteEventsIn, insertBatch } from '../../store/chat-events.ts';
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
 import { a2uiEvents } from './a2ui-events.ts';
 import { type ChatReading, createChatReaders } from './chat-readers.ts';
 import { createEventLog, type EventLog, type NumberedEvents } from './event-log.ts';
 import { errorEvent } from './stream-format.ts';
 
+const EXPIRY_EVERY_MS = 10 * 60_000;
 /** Concurrent background chats of a tenant at most; `max_sessions` allows far fewer. */
 const MOST_CHATS = 10_000;
 
@@ -46,8 +50,22 @@ interface BackgroundParts {
 /** Chats that continue when their client disconnects, and can be read from any event on, on any replica. */
 export type BackgroundChats = ReturnType<typeof createBackgroundChats>;
 
+/** Opens the background chats of all tenants. When the plugin stops, chats in progress get time to end. */
+export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundChats {
+  const { services, config } = scope;
+  const { database, clock } = services;
+  const chats = createBackgroundChats(services);
+  scope.drain('chats in the background', chats.close);
+  scope.every('chat-event-expiry', EXPIRY_EVERY_MS, (signal) => {
+    const before = clock.now() - config.chat_event_retention;
+    return eraseExpired(database, ChatEventsTable, { createdAt: { $lt: before } }, signal);
+  });
+  scope.contribute(SessionDataPoint, { remove: deleteEventsIn });
+  return chats;
+}
+
 /** Makes the service. */
-export function createBackgroundChats(parts: BackgroundParts) {
+function createBackgroundChats(parts: BackgroundParts) {
   const { database, leases, clock, ids } = parts;
   const running = new Map<string, Promise<void>>();
   const stop = new AbortController();
