@@ -18,9 +18,8 @@ import { CHAT_HEADERS, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
 import type { BegunChat, Chats } from '../services/chat/chats.ts';
 import type { StreamMode } from '../services/chat/stream-format.ts';
+import { MAX_PAGE } from './common.ts';
 
-/** Waiting sessions of one answer at most. */
-const MAX_PAGE = 500;
 /** The header of an answer that holds its session's id. */
 const SESSION_HEADER = 'x-svc-session-id';
 

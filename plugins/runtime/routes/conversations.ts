@@ -15,9 +15,8 @@ import {
 import type { Static } from 'typebox';
 import { principalOf, readerOf, type SessionMessage, type Sessions } from '../../records/contract.ts';
 import type { Conversations } from '../services/conversations.ts';
+import { MAX_PAGE } from './common.ts';
 
-/** Conversations of one answer at most. */
-const MAX_PAGE = 500;
 /** Messages of one answer at most; clients request older ones with `before`. */
 const MAX_MESSAGES = 1_000;
 
