@@ -1,4 +1,4 @@
-import { type FieldError, KernelErrors, pointerPath } from 'agent-gateway';
+import { KernelErrors, pointerPath } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
 import { partsOfPointer } from '../decision-errors.ts';
 
@@ -23,10 +23,8 @@ export function readDecisions(
   }
   const [only, ...others] = open;
   if (only === undefined || others.length > 0) {
-    throw refuse({
-      pointer: '/body/input',
-      message: `${open.length} pauses are open: give a decision for each, by its id`,
-    });
+    const message = `${open.length} pauses are open: give a decision for each, by its id`;
+    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/body/input', message }] });
   }
   return { [only.id]: decisionOf(isPlain(input, only) ? input : { answers: input }) as Decision };
 }
@@ -58,12 +56,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Answers may also come without the member that holds them. */
+/** A text is the decision alone, without its other members. */
 function decisionOf(value: unknown): unknown {
-  if (typeof value === 'string') return { decision: value };
-  return value;
-}
-
-function refuse(error: FieldError): Error {
-  return KernelErrors.invalidRequest(undefined, { errors: [error] });
+  return typeof value === 'string' ? { decision: value } : value;
 }
