@@ -12,13 +12,9 @@ import { webhooksMigration } from './migrations/004-webhooks.ts';
 import { agentsMigration } from './migrations/005-agents.ts';
 import { chatsMigration } from './migrations/006-chats.ts';
 import { usersMigration } from './migrations/007-users.ts';
-
 import { chatEventsMigration } from './migrations/008-chat-events.ts';
-
 import { chatsByAge } from './migrations/009-chats-by-age.ts';
-
 import { lists } from './migrations/010-lists.ts';
-
 import { UserTable } from './users.ts';
 import { webhookEntities } from './webhooks.ts';
 

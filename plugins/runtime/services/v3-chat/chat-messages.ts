@@ -69,7 +69,6 @@ export function createChatMessages({ clock, ids }: { readonly clock: Clock; read
         case 'tool_result':
           return [...closed(), completed(started('tool_response', event.content))];
         case 'agent_switch':
-          return closed();
         case 'end':
           return closed();
       }
