@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { Agent, request } from 'undici';
@@ -16,7 +17,7 @@ router.get('/v1/me', (context) => {
 });
 
 router.post('/v1/chat/completions', async (context) => {
-  const body = await readJson(context.req);
+  const body = (await json(context.req)) as { stream?: boolean };
   const answer = await request(`${provider}/chat/completions`, {
     method: 'POST',
     dispatcher: agent,
@@ -31,12 +32,6 @@ router.post('/v1/chat/completions', async (context) => {
 const app = new Koa();
 app.silent = true;
 app.use(router.routes());
-
-async function readJson(stream: AsyncIterable<Buffer>): Promise<{ stream?: boolean }> {
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(part);
-  return JSON.parse(Buffer.concat(parts).toString());
-}
 
 const server = createServer(app.callback());
 server.keepAliveTimeout = 60_000;

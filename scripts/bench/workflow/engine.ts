@@ -9,6 +9,7 @@ import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import { type WorkflowEngine, WorkflowEngineRef } from '../../../plugins/workflow/contract.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
+import { gatewayEnvironment } from '../gateway.ts';
 import { type Contender, type Shape, serve } from './contender.ts';
 import { GRAPHS } from './graphs.ts';
 import { fillHistory } from './history.ts';
@@ -23,14 +24,7 @@ const TENANT = '00000000-0000-0000-0000-000000000001';
 await serve(async (): Promise<Contender> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'workflow-bench-'));
   const env = {
-    NODE_ENV: 'production',
-    SVC_HOST: '127.0.0.1',
-    SAAS_API_PORT: '0',
-    SVC_RUNTIME_ADDR: '127.0.0.1:0',
-    HUB_ADDR: '127.0.0.1:0',
-    SVC_GRPC_ADDR: '127.0.0.1:0',
-    SVC_DATA_DIR: folder,
-    SVC_CONFIG: path.join(folder, 'gateway.yaml'),
+    ...gatewayEnvironment(folder),
     SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
     DATABASE_DRIVER: 'postgres',
     DATABASE_URL: process.env.BENCH_DATABASE_URL!,

@@ -1,13 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { startChild } from '../child.ts';
+import { gatewayEnvironment, TOKEN } from '../gateway.ts';
 
-const TOKEN = 'acp_benchmark_token_of_one_run_only';
 const TENANT = '00000000-0000-0000-0000-000000000001';
-const here = path.dirname(fileURLToPath(import.meta.url));
 
 /** A whole gateway in a process of its own, over the benchmark's database. */
 export interface BenchGateway {
@@ -30,20 +28,12 @@ export async function startBenchGateway(
   const agents = path.join(folder, 'agents.d');
   await mkdir(agents);
   await writeFile(path.join(agents, 'workflows.yaml'), workflows.join('\n---\n'));
-  const gateway = await startChild(path.join(here, '../../../kernel/main.js'), {
-    NODE_ENV: 'production',
-    SVC_HOST: '127.0.0.1',
-    SAAS_API_PORT: '0',
-    SVC_RUNTIME_ADDR: '127.0.0.1:0',
-    HUB_ADDR: '127.0.0.1:0',
-    SVC_GRPC_ADDR: '127.0.0.1:0',
-    SVC_DATA_DIR: folder,
-    SVC_CONFIG: path.join(folder, 'gateway.yaml'),
+  const gateway = await startChild(path.join(import.meta.dirname, '../../../kernel/main.js'), {
+    ...gatewayEnvironment(folder),
     SVC_AGENTS_DIR: agents,
-    SVC_PLUGIN_DIRS: path.join(here, 'plugins'),
+    SVC_PLUGIN_DIRS: path.join(import.meta.dirname, 'plugins'),
     DATABASE_DRIVER: 'postgres',
     DATABASE_URL: process.env.BENCH_DATABASE_URL!,
-    SVC_ACP_TOKEN: TOKEN,
     ...env,
   });
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
