@@ -27,9 +27,8 @@ export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts
 } {
   let current: Keyed | undefined;
 
-  async function acquire(
-    signal: AbortSignal,
-  ): Promise<{ readonly client: ModelClient; readonly used: Keyed }> {
+  /** The client for one call, until it is disposed of. */
+  async function acquire(signal: AbortSignal): Promise<Disposable & { readonly client: ModelClient }> {
     let used: Keyed | undefined;
     try {
       const key = await orAborted(resolveKey(), signal);
@@ -37,9 +36,11 @@ export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts
         retire(current);
         current = { key, connected: connect(key), users: 0, isRetired: false };
       }
-      used = current;
+      const keyed = current;
+      used = keyed;
       used.users += 1;
-      return { client: (await used.connected).client, used };
+      const { client } = await used.connected;
+      return { client, [Symbol.dispose]: () => release(keyed) };
     } catch (cause) {
       if (used !== undefined) {
         // The provider's client does not take this key; the next call tries again.
@@ -74,20 +75,12 @@ export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts
   return {
     client: {
       async complete(request, context) {
-        const { client, used } = await acquire(context.signal);
-        try {
-          return await client.complete(request, context);
-        } finally {
-          release(used);
-        }
+        using keyed = await acquire(context.signal);
+        return await keyed.client.complete(request, context);
       },
       async *stream(request, context) {
-        const { client, used } = await acquire(context.signal);
-        try {
-          yield* client.stream(request, context);
-        } finally {
-          release(used);
-        }
+        using keyed = await acquire(context.signal);
+        yield* keyed.client.stream(request, context);
       },
     },
     close: async () => {
