@@ -89,8 +89,7 @@ export async function inspectInput(
     const origin = role === 'user' ? 'user' : role === 'tool' ? 'tool' : undefined;
     if (origin === undefined) continue;
     for (const text of textsOf(content)) {
-      const found = check(text, origin);
-      const finding = found instanceof Promise ? await found : found;
+      const finding = await check(text, origin);
       if (finding === undefined) continue;
       throw GuardErrors.inputBlocked(`The rule "${finding.rule}" refused the input: ${finding.reason}.`, {
         param: 'messages',

@@ -36,8 +36,7 @@ const AT_LIMIT = notRun('The call was not made: the turn has reached its limit o
  */
 export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Promise<FrameEnd> {
   const toolbox = await openToolbox(parts.toolCatalog, turn, frame);
-  const opening = parts.openExperience(turn, frame, toolbox);
-  const experience = opening instanceof Promise ? await opening : opening;
+  const experience = await parts.openExperience(turn, frame, toolbox);
   try {
     const end = await runSteps({ parts, turn, frame, toolbox, experience });
     if (end.finish !== 'interrupted') experience.tell({ type: 'node_done', finish: end.finish });

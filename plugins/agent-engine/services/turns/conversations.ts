@@ -122,23 +122,21 @@ export function createConversations(parts: ConversationParts): Conversations {
     const { messages: given, agent, model, contextLength } = request;
     const { principal, requestId } = call;
     const signal = turn?.signal ?? call.signal;
-    const opening = openGuards({ ...principal, agent, model, sessionId: turn?.sessionId, requestId, signal });
-    const guards = opening instanceof Promise ? await opening : opening;
+    const { sessionId } = turn ?? {};
+    const guards = await openGuards({ ...principal, agent, model, sessionId, requestId, signal });
     const messages = await guards.input(given);
     const said = messages === given ? kept : keptMessages(messages, guard);
-    const past = historyOf(call, turn, historyTokens(contextLength, budget));
-    const history = past instanceof Promise ? await past : past;
-    const known =
+    const history = await historyOf(call, turn, historyTokens(contextLength, budget));
+    const { text, secret } =
       call.context === 'none'
         ? NOTHING
-        : preambles.of(call.principal, budget.preambleTokens, lastSaid(messages, history));
-    const { text, secret } = known instanceof Promise ? await known : known;
+        : await preambles.of(call.principal, budget.preambleTokens, lastSaid(messages, history));
     let end: 'open' | 'kept' | 'over' = 'open';
     let failure: unknown;
     return {
       messages,
       guards,
-      sessionId: turn?.sessionId,
+      sessionId,
       signal,
       preamble: text,
       secretPrompt: secret,
@@ -156,7 +154,7 @@ export function createConversations(parts: ConversationParts): Conversations {
         const isAborted = signal.aborted;
         end = 'over';
         await turn?.[Symbol.asyncDispose]();
-        if (isFailed) await publishFailure(call, request, turn?.sessionId, { error: failure, isAborted });
+        if (isFailed) await publishFailure(call, request, sessionId, { error: failure, isAborted });
       },
     };
   }
