@@ -1,4 +1,4 @@
-import { access, type Route, route, Type } from 'agent-gateway';
+import { access, type Route, route, Type, toWire } from 'agent-gateway';
 import type { Agents, Tools } from '../../agent-engine/contract.ts';
 import type { Skills } from '../../records/contract.ts';
 
@@ -38,10 +38,7 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
   const shown = async (tenantId: string, fits: (text: string) => boolean) => {
     const all = await skills.list(tenantId);
     const found = all.filter(({ name, description }) => fits(name) || fits(description));
-    return {
-      skills: found.map(({ name, description, version, source }) => ({ name, description, version, source })),
-      total: found.length,
-    };
+    return { skills: found.map(toWire(SkillItem)), total: found.length };
   };
   const common = { method: 'GET', access: access.open(['read']), tag: 'catalog' } as const;
   return [
@@ -50,13 +47,7 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
       path: '/agents',
       summary: 'List the agents',
       schema: { responses: { 200: Type.Object({ agents: Type.Array(AgentItem) }) } },
-      handle: async (call) => ({
-        agents: (await agents.list(call.tenant.id)).map(({ name, description, type }) => ({
-          name,
-          description,
-          type,
-        })),
-      }),
+      handle: async (call) => ({ agents: (await agents.list(call.tenant.id)).map(toWire(AgentItem)) }),
     }),
     route({
       ...common,
@@ -85,10 +76,7 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
       schema: { responses: { 200: ToolList } },
       handle: async (call) => {
         const listed = await tools.list(call.tenant.id, call.signal);
-        return {
-          tools: listed.map(({ name, description }) => ({ name, description })),
-          count: listed.length,
-        };
+        return { tools: listed.map(toWire(ToolItem)), count: listed.length };
       },
     }),
   ];

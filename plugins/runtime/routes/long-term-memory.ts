@@ -10,6 +10,7 @@ import {
   route,
   Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import { CHANNEL_SESSION } from '../../channels/contract.ts';
 import { isTenantAdmin, type Memories, type Memory, MemoryErrors } from '../../records/contract.ts';
@@ -59,6 +60,9 @@ const Content = Type.String({ minLength: 1, maxLength: 8192, examples: ['Likes g
 const Metadata = Type.Optional(
   Type.Record(Type.String(), Type.Unknown(), { description: '8192 characters at most as JSON' }),
 );
+
+const write = toWire(MemorySchema);
+const toMemory = ({ value: content, ...memory }: Memory) => write({ ...memory, content });
 
 const tag = 'long-term-memory';
 const readers = { tag, access: access.open(['read']) } as const;
@@ -181,15 +185,4 @@ function requireUser({ identity, userId }: Pick<Call, 'identity' | 'userId'>, wa
   if (isTenantAdmin(identity)) return;
   const bound = userId ?? (PERSONS.has(identity.method) ? identity.id : undefined);
   if (bound !== undefined && bound !== wanted) throw MemoryErrors.forbidden();
-}
-
-function toMemory({ id, userId, value, metadata, createdAt, updatedAt }: Memory) {
-  return {
-    id,
-    user_id: userId,
-    content: value,
-    metadata,
-    created_at: createdAt.toISOString(),
-    updated_at: updatedAt.toISOString(),
-  };
 }
