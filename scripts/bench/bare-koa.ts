@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
-import { json } from 'node:stream/consumers';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { Agent, request } from 'undici';
@@ -17,7 +16,7 @@ router.get('/v1/me', (context) => {
 });
 
 router.post('/v1/chat/completions', async (context) => {
-  const body = (await json(context.req)) as { stream?: boolean };
+  const body = await readJson(context.req);
   const answer = await request(`${provider}/chat/completions`, {
     method: 'POST',
     dispatcher: agent,
@@ -32,6 +31,12 @@ router.post('/v1/chat/completions', async (context) => {
 const app = new Koa();
 app.silent = true;
 app.use(router.routes());
+
+async function readJson(stream: AsyncIterable<Buffer>): Promise<{ stream?: boolean }> {
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part);
+  return JSON.parse(Buffer.concat(parts).toString());
+}
 
 const server = createServer(app.callback());
 server.keepAliveTimeout = 60_000;
