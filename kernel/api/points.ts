@@ -25,5 +25,6 @@ export const SecretStoresPoint = extensionPoint<SecretStore>(SECRET_STORES, SECR
 /** Object storage, which `OBJECT_STORE_URL` names. */
 export const ObjectStoresPoint = extensionPoint<OfferedObjectStore>(OBJECT_STORES, OBJECT_STORE);
 
-/** What the gateway itself reads, whatever plugins there are. */
-export const GATEWAY_POINTS: readonly ExtensionPoint<unknown>[] = [SecretStoresPoint, ObjectStoresPoint];
+const KEPT: readonly ExtensionPoint<unknown>[] = [PersonalDataPoint, StoredObjectsPoint, RetentionPoint];
+/** The points of the gateway itself, which are there also where the plugin that reads one is not. */
+export const GATEWAY_POINTS = [...KEPT, SecretStoresPoint, ObjectStoresPoint];

@@ -1,10 +1,12 @@
 import test from 'ava';
 import { Type } from '../../../foundation/base/type.ts';
 import { access } from '../../../kernel/api/access.ts';
+import { PersonalDataPoint } from '../../../kernel/api/points.ts';
 import { extensionPoint } from '../../../kernel/api/refs.ts';
 import { reply } from '../../../kernel/api/reply.ts';
 import { type Route, route } from '../../../kernel/api/route.ts';
 import { startTestGateway } from '../../../testing/index.ts';
+import { pluginFolder } from '../../support/plugin-folder.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 
 const declared = (path: string, handle: Route['handle']) =>
@@ -88,6 +90,28 @@ test('a contribution to a point that no plugin has is one warning with the neare
       ['mistaken', 'no plugin has the extension point acme.toolz, did you mean acme.tools?'],
       ['mistaken', 'no plugin has the extension point elsewhere.things'],
     ],
+  );
+});
+
+test('a contribution is no mistake where its reader does not run: a point of the gateway, and one of a plugin that is off', async (t) => {
+  const folder = await pluginFolder(t);
+  await folder.save('reader', { 'plugin.ts': `throw new Error('A plugin that is off is not read.');` });
+  const giver = testPlugin('giver', {
+    setup(scope) {
+      scope.contribute(extensionPoint('reader.parts'), 1);
+      scope.contribute(PersonalDataPoint, { name: 'giver', sections: [], erase: async () => ({}) });
+      scope.contribute(extensionPoint('gateway.personal-date'), 1);
+    },
+  });
+  await using gateway = await startTestGateway({
+    plugins: [giver],
+    pluginFolders: [folder.path],
+    yaml: 'plugins: {reader: {enabled: false}}',
+  });
+  const warned = gateway.logs().filter((line) => line.includes('extension point'));
+  t.deepEqual(
+    warned.map((line) => JSON.parse(line).msg),
+    ['no plugin has the extension point gateway.personal-date, did you mean gateway.personal-data?'],
   );
 });
 
