@@ -84,7 +84,7 @@ export const KernelVariables = Type.Object({
     env: 'SVC_ONE_PORT',
     default: true,
     description:
-      'Serves what listens on an address of its own (`SVC_RUNTIME_ADDR`) on the gateway’s own address as well',
+      'Serves what listens on an address of its own (`SVC_RUNTIME_ADDR`, `SVC_SERVER_ADDR`, `HUB_ADDR`) on the gateway’s own address as well',
   }),
   trustedProxies: field.list({
     env: 'SVC_TRUSTED_PROXIES',
