@@ -25,9 +25,9 @@ export const ChannelsConfig = Type.Object({
   public_url: field.url({
     ...HTTP,
     env: 'SAAS_PUBLIC_URL',
-    unset: 'logging in through a channel is off',
+    unset: 'logging in through a channel is off, and the gateway registers at no hub',
     description:
-      'Address by which browsers reach the gateway; login links and returns from providers begin with it',
+      'Address by which browsers and hubs reach the gateway: login links and returns from providers begin with it, and hubs of which it is a node call it',
   }),
   cookie_secure: field.boolean({
     env: 'SAAS_COOKIE_SECURE',

@@ -49,8 +49,9 @@ export const HubConfig = Type.Object({
   public_url: field.url({
     protocols: ['https', 'http'],
     env: 'SAAS_PUBLIC_URL',
-    unset: 'the gateway registers at no hub',
-    description: 'Address by which hubs reach this gateway, where it is a node of theirs',
+    unset: 'logging in through a channel is off, and the gateway registers at no hub',
+    description:
+      'Address by which browsers and hubs reach the gateway: login links and returns from providers begin with it, and hubs of which it is a node call it',
   }),
 });
 

@@ -13,7 +13,10 @@ export function settingsTableFile(plugins: readonly ConfigurablePlugin[]): Gener
   };
 }
 
-/** The variables of the gateway, then of each plugin. A variable with several readers has one row that names them all. */
+/**
+ * The variables of the gateway, then of each plugin. A variable with several readers has one row that names them all.
+ * @throws Error when they describe it differently: the row would hold for one of them alone.
+ */
 export function settingsTable(plugins: readonly ConfigurablePlugin[]): string {
   const rows = new Map<string, { setting: SettingDescription; readers: string[] }>();
   const add = (reader: string, settings: readonly SettingDescription[]) => {
@@ -22,6 +25,8 @@ export function settingsTable(plugins: readonly ConfigurablePlugin[]): string {
       const row = rows.get(setting.env);
       if (row === undefined) rows.set(setting.env, { setting, readers: [reader] });
       else if (!row.readers.includes(reader)) row.readers.push(reader);
+      if (row !== undefined && !saysTheSame(row.setting, setting))
+        throw new Error(`${reader} says of ${setting.env} what another reader does not say`);
     }
   };
   add('gateway', describeConfig(KernelVariables));
@@ -32,6 +37,10 @@ export function settingsTable(plugins: readonly ConfigurablePlugin[]): string {
     tableRow(`\`${variable}\``, setting.description, defaultCell(setting), readers.join(', ')),
   );
   return [tableRow('Variable', 'Meaning', 'Default', 'Read by'), '|---|---|---|---|', ...lines].join('\n');
+}
+
+function saysTheSame(one: SettingDescription, other: SettingDescription): boolean {
+  return one.description === other.description && one.default === other.default;
 }
 
 function defaultCell({ default: text, hasDefault }: SettingDescription): string {

@@ -21,6 +21,16 @@ test('the table has one row for each variable, with all its readers', (t) => {
   t.false(table.includes('Only in the file'));
 });
 
+test('readers that say different things of one variable are refused', (t) => {
+  const two = plugin('two');
+  two.config.properties.shared = field.choice(['a', 'b'], {
+    env: 'SHARED_MODE',
+    default: 'a',
+    description: 'Something else',
+  });
+  t.throws(() => settingsTable([plugin('one'), two]), { message: /plugin `two` says of SHARED_MODE/ });
+});
+
 test('only what stands between the markers is replaced, and a second time changes nothing', (t) => {
   const { render } = settingsTableFile([]);
   const text = 'before\n<!-- settings:start -->\nold\n<!-- settings:end -->\nafter\n';
