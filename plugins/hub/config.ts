@@ -44,7 +44,7 @@ export const HubConfig = Type.Object({
     secret: true,
     unset: 'they are stored as they are',
     description:
-      'Key that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
+      'Key of 32 characters or more that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
   }),
   public_url: field.url({
     protocols: ['https', 'http'],

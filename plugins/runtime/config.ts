@@ -14,7 +14,8 @@ export const RuntimeConfig = Type.Object({
     secret: true,
     min: 16,
     unset: 'administrators of the gateway alone',
-    description: 'Key of an administrator of the default tenant on the routes of the runtime',
+    description:
+      'Key of 16 characters or more, of an administrator of the default tenant on the routes of the v2 API',
   }),
   secret_key: field.string({
     env: 'SVC_SECRET_KEY',
@@ -23,7 +24,7 @@ export const RuntimeConfig = Type.Object({
     secret: true,
     unset: 'they are stored as they are',
     description:
-      'Key that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
+      'Key of 32 characters or more that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
   }),
   webhook_backoff: field.list({
     env: 'SVC_WEBHOOK_BACKOFF',
