@@ -12,9 +12,9 @@ const MAX_TOTAL = 4_096;
 /** Longer queries are not looked at beyond this. */
 const MAX_QUERY = 16_384;
 
-/** Names whose values are credentials in a query although they are not elsewhere: OAuth codes, signed URLs. */
+/** Names whose values are credentials in a query although they are not elsewhere: OAuth codes, signed URLs, links of logins. */
 const QUERY_SECRET =
-  /(?:key|code|sig|signature|auth|pass|otp|jwt|assertion|verifier|credential|nonce)$|secret|token|password/;
+  /(?:key|code|sig|signature|auth|pass|otp|jwt|assertion|verifier|credential|nonce|challenge)$|secret|token|password/;
 
 /**
  * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials (`query`), the

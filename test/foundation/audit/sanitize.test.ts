@@ -61,6 +61,8 @@ for (const name of [
   'X-Amz-Credential',
   'sig',
   'otp',
+  'challenge',
+  'code_challenge',
   'jwt',
   'authorization',
   'cookie',

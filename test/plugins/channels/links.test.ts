@@ -158,6 +158,13 @@ test('looking at a link, or at the way back, with HEAD uses nothing up', async (
   };
   const browser = new Browser();
   await look(new Browser(), link);
+  const seen: { action: string; detail: { query: { challenge: string } } }[] = [];
+  await until(async () => {
+    const { body } = await gateway.request('/admin/v1/audit-logs');
+    seen.push(...body.audit_logs.filter(({ action }: { action: string }) => action.startsWith('HEAD ')));
+    return seen.length > 0;
+  });
+  t.is(seen[0]?.detail.query.challenge, '[REDACTED]', 'a link that still works is not in the audit log');
   const { status, location: page } = await browser.open(link, url);
   t.is(status, 302);
   const { location: callback } = await browser.open(page);
