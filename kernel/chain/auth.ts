@@ -44,9 +44,9 @@ export function createIdentify(chain: AuthenticationChain, anonymousAllowed: boo
   };
   return function identify(state, credentials, access) {
     const unavailable = (cause: unknown) => {
-      // A body that is too large cannot be checked at any time.
+      // A body that is too large cannot be checked at any time; what is away says so itself, and for how long.
       state.unavailable =
-        cause instanceof GatewayError && HTTP_STATUS[cause.kind] < 500
+        cause instanceof GatewayError && (HTTP_STATUS[cause.kind] < 500 || cause.kind === 'unavailable')
           ? cause
           : KernelErrors.unavailable('The credential cannot be checked now', { cause });
     };

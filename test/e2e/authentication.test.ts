@@ -166,6 +166,15 @@ test('with SVC_JWT_PUBLIC_KEY a signed token is its subject in a live tenant, an
   );
 });
 
+test('while the keys of the issuer cannot be read, a token is told so, and when to come again', async (t) => {
+  const { request } = await start(t, { env: { SVC_JWT_JWKS_URL: 'http://127.0.0.1:1/jwks' } });
+  const exp = Math.floor(Date.now() / 1000) + 60;
+  const token = jwt({ sub: 'alice', tenant_id: DEFAULT_TENANT, exp });
+  const { status, headers, body } = await request('/v1/me', { token });
+  t.deepEqual([status, body.code, headers.get('retry-after')], [503, 'auth.unavailable', '5']);
+  t.is((await request('/v1/me')).status, 200, 'other credentials are not concerned');
+});
+
 /** A plugin with a route that needs no credential in protected mode. */
 const open = testPlugin('open', {
   setup: (scope) =>
