@@ -19,7 +19,7 @@ const QUERY_SECRET =
 /**
  * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials (`query`), the
  * names of body members, never their values (`body_fields`), whom an `X-Svc-User-Id` named (`svc_user_id`), and what the route says that
- * it made or changed (`changes`), or does not want to be recorded (`hidden`). Bounded: what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
+ * it made or changed (`changes`), or does not want to be recorded (`hidden`), and which credential was refused, and why (`refused`). Bounded: what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
  *
  * @param query with or without its question mark
  */
@@ -28,13 +28,15 @@ export function auditDetail(
   bodyFields: readonly string[],
   userIdHeader: string | undefined,
   { changes, hidden = [] }: AuditExtra = {},
+  refused?: RefusedCredential,
 ): AuditDetail {
   const hasQuery = typeof query === 'string' ? query !== '' && query !== '?' : query.size > 0;
-  if (!hasQuery && bodyFields.length === 0 && userIdHeader === undefined && changes === undefined)
-    return NOTHING;
+  const hasNone = userIdHeader === undefined && changes === undefined && refused === undefined;
+  if (!hasQuery && bodyFields.length === 0 && hasNone) return NOTHING;
   const budget = new Budget(MAX_TOTAL);
   const detail: Record<string, unknown> = {};
   if (userIdHeader !== undefined) detail.svc_user_id = budget.take(userIdHeader, MAX_VALUE);
+  if (refused !== undefined) detail.refused = sanitizeRefused(refused, budget);
   if (changes !== undefined) detail.changes = sanitizeChanges(changes, budget);
   if (hasQuery) detail.query = sanitizeQuery(query, hidden, budget);
   if (bodyFields.length > 0) {
@@ -47,6 +49,28 @@ export function auditDetail(
 }
 
 const NOTHING: AuditDetail = Object.freeze({});
+
+/** A credential that does not hold. */
+export interface RefusedCredential {
+  /** The kind that recognized it: `jwt`, `api_key`; `undefined` where none did. */
+  readonly authenticator?: string;
+  /** `unknown`, `revoked`, `expired`, `invalid`, or `tenant`: its tenant is gone. */
+  readonly failure: string;
+  /** What is wrong with it. */
+  readonly reason?: string;
+  /** What the caller was told instead, where the credential holds and only the call does not. */
+  readonly error?: { readonly code: string };
+}
+
+/** Without whom it belongs to, which the record says elsewhere. */
+function sanitizeRefused(refused: RefusedCredential, budget: Budget): object {
+  const { authenticator, failure, error, reason = error?.code } = refused;
+  return {
+    ...(authenticator !== undefined && { credential: authenticator }),
+    failure,
+    ...(reason !== undefined && { reason: budget.take(reason, MAX_VALUE) }),
+  };
+}
 
 /** Values by name; a name that is repeated has a list. */
 function sanitizeQuery(

@@ -35,6 +35,8 @@ export interface AccessFields {
   readonly traceId: string | undefined;
   /** Code of the error that was sent. */
   readonly code: string | undefined;
+  /** Why the credential that was presented does not hold. */
+  readonly refused?: string | undefined;
 }
 
 /** The root logger with the means to empty its buffer. */

@@ -39,6 +39,8 @@ export interface AuthenticationFailure {
   readonly failure: FailureReason;
   readonly tenantId?: string;
   readonly identityId?: string;
+  /** What is wrong, for the log and the audit record of the operator, without a value of the credential. */
+  readonly reason?: string;
   /** The error for the caller, where the credential holds and only the call does not; default `auth.invalid` (401). */
   readonly error?: GatewayError;
 }
@@ -53,8 +55,8 @@ export interface CredentialPlace {
 }
 
 /**
- * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not
- * recognize to the next. It throws only when it cannot decide (its database is away): the request then fails as a whole.
+ * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not recognize to the next. It throws only when it
+ * cannot decide (its database is away): the request then fails as a whole.
  */
 export interface Authenticator {
   /** Unique in the chain; shows the operator which authenticator refused. */

@@ -10,10 +10,7 @@ import type {
 } from './authenticator.ts';
 import { AuthErrors } from './errors.ts';
 
-/**
- * Who is calling. With a `failure` the identity is `REJECTED` and belongs to no tenant, so that only `public` routes serve
- * it; the failure says why, for the audit record.
- */
+/** Who is calling. With a `failure` the identity is `REJECTED` and belongs to no tenant, so that only `public` routes serve it; the failure says why, for log and audit. */
 export interface AuthenticationResult {
   readonly identity: Identity;
   readonly failure?: AuthenticationFailure & {

@@ -20,9 +20,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * Recognizes bearer tokens in JWT form. RS256 only; `sub`, `tenant_id` and `exp` are required. Roles that the gateway does
- * not know are dropped, since issuers list other applications' roles there too; without known roles a token has none.
- * Scopes are the legacy three and those of its roles: a JWT never carries `admin`.
+ * Recognizes bearer tokens in JWT form. RS256 only; `sub`, `tenant_id` and `exp` are required. Roles that the gateway does not know are dropped, since issuers
+ * list other applications' roles there too; without known roles a token has none. Scopes are the legacy three and those of its roles: a JWT never carries `admin`.
  *
  * Returns `undefined` when neither key nor URL is set: JWTs are off then. Throws when the key cannot be used. While the JWKS
  * cannot be read, requests fail with `auth.unavailable`: that says nothing about their tokens.
@@ -52,8 +51,8 @@ export async function createJwtAuthenticator(
       // Claims are checked after the signature, so the identity that the token names is genuine.
       if (error instanceof errors.JWTExpired) return { failure: 'expired', ...named(error.payload) };
       if (error instanceof errors.JWTClaimValidationFailed)
-        return { failure: 'invalid', ...named(error.payload) };
-      if (error instanceof errors.JOSEError) return { failure: 'invalid' };
+        return { failure: 'invalid', reason: error.message, ...named(error.payload) };
+      if (error instanceof errors.JOSEError) return { failure: 'invalid', reason: error.message };
       throw error;
     }
   }
@@ -62,7 +61,7 @@ export async function createJwtAuthenticator(
     name: 'jwt',
     authenticate({ bearer }) {
       if (!bearer?.startsWith('eyJ')) return undefined;
-      if (bearer.length > MAX_TOKEN_LENGTH) return { failure: 'invalid' };
+      if (bearer.length > MAX_TOKEN_LENGTH) return { failure: 'invalid', reason: 'is too long' };
       return TOKEN.test(bearer) ? verify(bearer) : undefined;
     },
   };
@@ -72,7 +71,7 @@ function identify(payload: JWTPayload): Outcome {
   const { tenantId, identityId } = named(payload);
   const { roles = [] } = payload;
   if (tenantId === undefined || identityId === undefined || !isStringList(roles)) {
-    return { failure: 'invalid', tenantId, identityId };
+    return { failure: 'invalid', reason: 'sub, tenant_id or roles have another form', tenantId, identityId };
   }
   const known = [...new Set(roles.filter(isRole))];
   return {

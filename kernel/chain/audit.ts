@@ -93,7 +93,7 @@ export function auditEntry(
     userId: failure === undefined ? caller.id : (failure.identityId ?? ''),
     // A client that mistakes a key for an id puts it into the path: not even then is it stored.
     action: redactText(subject.action).slice(0, MAX_ACTION),
-    detail: auditDetail(subject.query, state.bodyFields, state.userHeader, state.auditExtra),
+    detail: auditDetail(subject.query, state.bodyFields, state.userHeader, state.auditExtra, failure),
     requestId: state.requestId,
     statusCode: outcome.status,
     latencyMs: Math.round(outcome.duration),

@@ -30,6 +30,7 @@ export function logCall(
     identity: state.identity.id || undefined,
     traceId: state.trace.traceId,
     code: state.errorCode,
+    refused: state.failure?.reason ?? state.failure?.failure,
   });
 }
 

@@ -1,3 +1,4 @@
+import { createSign, generateKeyPairSync } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { endlessStream, startFakeProvider, stream } from '../support/fake-provider.ts';
@@ -100,6 +101,47 @@ test('a failed authentication is recorded as AUTH_FAILED, with the tenant of the
   const failed = { status_code: 401, error_code: 'AUTH_FAILED', action: 'GET /v1/me' };
   t.like(await gateway.record('revoked'), { ...failed, tenant_id: tenant, user_id: id });
   t.like(await gateway.record('unknown'), { ...failed, tenant_id: '', user_id: '' });
+});
+
+test('why a credential was refused is in its record and in the log, and not in the answer', async (t) => {
+  const issuer = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const gateway = await start(t, {
+    SVC_JWT_PUBLIC_KEY: issuer.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    SVC_JWT_ISSUER: 'https://idp.example/',
+  });
+  const { request } = gateway;
+  const { key, id } = (await request('/v1/api-keys', { method: 'POST', body: { name: 'k' } })).body;
+  await request(`/v1/api-keys/${id}`, { method: 'DELETE' });
+  const jwt = (claims: object) => {
+    const exp = Math.floor(Date.now() / 1000) + 60;
+    const parts = [{ alg: 'RS256' }, { sub: 'alice', tenant_id: DEFAULT_TENANT, exp, ...claims }];
+    const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+    return `${signed}.${createSign('RSA-SHA256').update(signed).sign(issuer.privateKey, 'base64url')}`;
+  };
+  const expected: [id: string, token: string, refused: object, told: string][] = [
+    ['first', key, { credential: 'api_key', failure: 'revoked' }, 'revoked'],
+    ['second', 'nonsense', { failure: 'unknown' }, 'unknown'],
+    [
+      'old',
+      jwt({ iss: 'https://idp.example/', exp: 1 }),
+      { credential: 'jwt', failure: 'expired' },
+      'expired',
+    ],
+    [
+      'fourth',
+      jwt({ iss: 'https://idp.example' }),
+      { credential: 'jwt', failure: 'invalid', reason: 'unexpected "iss" claim value' },
+      'unexpected "iss" claim value',
+    ],
+  ];
+  for (const [name, token, refused, told] of expected) {
+    const { status, body } = await request('/v1/me', { token, headers: as(name) });
+    t.deepEqual([status, body.code], [401, 'auth.invalid'], name);
+    t.false(JSON.stringify(body).includes(told), name);
+    t.deepEqual((await gateway.record(name)).detail, { refused }, name);
+    const line = gateway.logs().find((text) => text.includes(`"requestId":"${name}"`));
+    t.is(JSON.parse(line ?? '{}').refused, told, name);
+  }
 });
 
 test('health checks and metrics leave no records, a caller without a credential only where nothing is', async (t) => {

@@ -129,6 +129,25 @@ test('audience and issuer are checked when they are configured', async (t) => {
   t.like(await authenticate(token(CLAIMS)), { failure: 'invalid' });
 });
 
+test('what is wrong with a token is told to the operator, without a value of it', async (t) => {
+  const { authenticate } = await setUp({ publicKey: PEM, audience: 'gateway', issuer: 'https://idp/' });
+  const good = { ...CLAIMS, aud: 'gateway', iss: 'https://idp/' };
+  const wrong: [bearer: string, reason: RegExp][] = [
+    [token({ ...good, iss: 'https://idp' }), /^unexpected "iss" claim value$/],
+    [token({ ...good, aud: 'other' }), /^unexpected "aud" claim value$/],
+    [token({ ...good, nbf: NOW + 10 }), /^"nbf" claim/],
+    [token({ ...good, tenant_id: undefined }), /^missing required "tenant_id" claim$/],
+    [token({ ...good, roles: 'admin' }), /^sub, tenant_id or roles have another form$/],
+    [token(good, { alg: 'ES256' }), /^"alg"/],
+    [token(good, {}, stranger.privateKey), /^signature verification failed$/],
+  ];
+  for (const [bearer, reason] of wrong) {
+    const outcome = await authenticate(bearer);
+    t.true(outcome !== undefined && 'failure' in outcome, String(reason));
+    if (outcome !== undefined && 'failure' in outcome) t.regex(outcome.reason ?? '', reason);
+  }
+});
+
 test('only RS256 with the right key counts: no none, no HMAC with the public key, no other RSA algorithm', async (t) => {
   const { authenticate } = await setUp();
   const input = (alg: string) => `${encode({ alg })}.${encode(CLAIMS)}`;
@@ -156,14 +175,14 @@ test('only RS256 with the right key counts: no none, no HMAC with the public key
     'garbage claims': token([] as object),
   };
   for (const [what, bearer] of Object.entries(forged)) {
-    t.deepEqual(await authenticate(bearer), { failure: 'invalid' }, what);
+    t.like(await authenticate(bearer), { failure: 'invalid' }, what);
   }
 });
 
 test('an overlong token is refused unread', async (t) => {
   const { authenticate } = await setUp();
   const bearer = token({ ...CLAIMS, sub: 'x'.repeat(10_000) });
-  t.deepEqual(await authenticate(bearer), { failure: 'invalid' });
+  t.like(await authenticate(bearer), { failure: 'invalid' });
 });
 
 test('the public key may be a file, or a PEM with \\n for its line breaks', async (t) => {
@@ -242,7 +261,7 @@ test('unknown key ids cause one read of the JWKS in a cool-down, not one each', 
   state.keys = [published(issuer.publicKey, 'one')];
   const { authenticate } = await setUp({ jwksUrl });
   for (let index = 0; index < 5; index += 1) {
-    t.deepEqual(await authenticate(token(CLAIMS, { kid: `made-up-${index}` })), { failure: 'invalid' });
+    t.like(await authenticate(token(CLAIMS, { kid: `made-up-${index}` })), { failure: 'invalid' });
   }
   t.is(state.reads, 1);
 });
@@ -253,7 +272,7 @@ test('an HMAC made with a published key fails', async (t) => {
   const { authenticate } = await setUp({ jwksUrl });
   const input = `${encode({ alg: 'HS256', kid: 'one' })}.${encode(CLAIMS)}`;
   const signature = createHmac('sha256', PEM).update(input).digest('base64url');
-  t.deepEqual(await authenticate(`${input}.${signature}`), { failure: 'invalid' });
+  t.like(await authenticate(`${input}.${signature}`), { failure: 'invalid' });
 });
 
 test('while the issuer is away the answer is unavailable, not invalid, and nobody hammers it', async (t) => {
