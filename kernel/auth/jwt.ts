@@ -13,8 +13,8 @@ export interface JwtSettings extends JwtKeySettings {
   readonly issuer?: string;
 }
 
-/** Characters of a token at most. */
-const MAX_TOKEN_LENGTH = 8192;
+/** Characters of a token at most: all that the headers of a request may have. One of Entra with the 200 groups that it lists has 11,000. */
+const MAX_TOKEN_LENGTH = 16_384;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MAX_SUBJECT_LENGTH = 255;

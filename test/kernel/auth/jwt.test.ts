@@ -179,9 +179,11 @@ test('only RS256 with the right key counts: no none, no HMAC with the public key
   }
 });
 
-test('an overlong token is refused unread', async (t) => {
+test('an overlong token is refused unread, one with the groups of a large company is not', async (t) => {
   const { authenticate } = await setUp();
-  const bearer = token({ ...CLAIMS, sub: 'x'.repeat(10_000) });
+  const groups = Array.from({ length: 200 }, () => TENANT);
+  t.like(await authenticate(token({ ...CLAIMS, groups })), { identity: { id: 'alice' } });
+  const bearer = token({ ...CLAIMS, sub: 'x'.repeat(20_000) });
   t.like(await authenticate(bearer), { failure: 'invalid' });
 });
 
