@@ -15,7 +15,10 @@ const StartQuery = Type.Object({
   app_key: Type.String({ minLength: 1, maxLength: 128 }),
   challenge: Type.String({ minLength: 1, maxLength: 1024, description: 'Out of the link' }),
   return_to: Type.Optional(
-    Type.String({ description: 'A path of this host to which the login leads; anything else is /' }),
+    Type.String({
+      description:
+        'A path of this host to which the login leads; anything else is the path of SAAS_PUBLIC_URL',
+    }),
   ),
 });
 

@@ -18,7 +18,7 @@ import type { Apps } from './apps.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
 import { requireLiving } from './reach.ts';
-import { returnPath } from './return-to.ts';
+import { homeOf, returnPath } from './return-to.ts';
 import { hasHash, hashOf, isSecret, LOGIN_SECONDS, newSecret, SESSION_SECONDS, userHash } from './secrets.ts';
 
 /** A link for one login. */
@@ -206,7 +206,7 @@ export function createLogins(parts: LoginsParts) {
       const browserSecret = newSecret(ids);
       const isBegun = await beginLogin(entities, link, {
         ...{ id: hashOf(state), tenantId: app.tenantId, channelAppId: app.id, platform },
-        ...{ browserHash: hashOf(browserSecret), returnTo: returnPath(returnTo) },
+        ...{ browserHash: hashOf(browserSecret), returnTo: returnPath(returnTo, homeOf(publicUrl)) },
         ...{ linkCreatedAt: link.createdAt, expiresAt: new Date(now.getTime() + LOGIN_SECONDS * 1_000) },
       });
       if (!isBegun) throw ChannelErrors.linkInvalid();

@@ -173,6 +173,19 @@ test('looking at a link, or at the way back, with HEAD uses nothing up', async (
   t.is((await browser.open(callback, url)).status, 302);
 });
 
+test('behind a path of a host, a login that names no place ends at the gateway and not at what is beside it', async (t) => {
+  const messenger = await messengerOf(t, 'feishu');
+  const env = { ...channelEnv({ feishu: messenger }), SAAS_PUBLIC_URL: `${PUBLIC_URL}/gateway` };
+  const gateway = await startChannels(t, { env });
+  const own = (location: string) => location.replace(/^\/gateway/, '');
+  const browser = new Browser();
+  const link = await linkOf(gateway, await makeApp(gateway, 'feishu', messenger));
+  const { location: page } = await browser.open(own(link), gateway.url);
+  const { location: callback } = await browser.open(page);
+  const { status, location } = await browser.open(own(callback), gateway.url);
+  t.deepEqual([status, location], [302, '/gateway/']);
+});
+
 test('two logins of one browser do not disturb each other', async (t) => {
   const messenger = await messengerOf(t, 'wecom');
   const gateway = await startChannels(t, { env: channelEnv({ wecom: messenger }) });

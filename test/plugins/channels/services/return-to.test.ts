@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { returnPath } from '../../../../plugins/channels/services/return-to.ts';
+import { homeOf, returnPath } from '../../../../plugins/channels/services/return-to.ts';
 
 const ALLOWED: readonly (readonly [wanted: string, path: string])[] = [
   ['/', '/'],
@@ -41,6 +41,21 @@ test('what is no path of this host is the home page', (t) => {
     ...['/\ud800', `/${'a'.repeat(2_048)}`, `/${'漢'.repeat(700)}`],
   ];
   for (const wanted of others) t.is(returnPath(wanted), '/', JSON.stringify(wanted));
+});
+
+test('home is where the gateway begins on its host', (t) => {
+  const homes = {
+    'https://a.example': '/',
+    'https://a.example/': '/',
+    'https://a.example/gateway': '/gateway/',
+    'https://a.example/b/c/': '/b/c/',
+    'https://a.example//evil.example': '/',
+  };
+  for (const [publicUrl, home] of Object.entries(homes)) {
+    t.is(homeOf(publicUrl), home, publicUrl);
+    t.is(returnPath('//evil.example', homeOf(publicUrl)), home, publicUrl);
+    t.is(returnPath('/', homeOf(publicUrl)), '/', publicUrl);
+  }
 });
 
 test('a browser never leaves the host, whatever is asked for, and the place stays as it is when it is asked for again', (t) => {
