@@ -25,6 +25,12 @@ export interface ChannelsLoader {
 export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
   const { services, config } = scope;
   const addresses = addressesOf(config);
+  if (config.hash_secret !== undefined && config.cookie_secure && isInsecure(addresses.publicUrl)) {
+    scope.log.warn(
+      { SAAS_PUBLIC_URL: addresses.publicUrl },
+      'no login can succeed: browsers keep no secure cookies of an http address; serve it over https, or try it out with SAAS_COOKIE_SECURE=false',
+    );
+  }
   const logins = scope.metric.counter({
     name: 'svc_channel_logins_total',
     help: 'Logins through channels that came back from the provider',
@@ -64,4 +70,11 @@ export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
     },
     close: async () => (await loading)?.close(),
   };
+}
+
+/** True for an address whose secure cookies browsers do not keep. Of this very machine they do. */
+function isInsecure(publicUrl: string | undefined): boolean {
+  if (publicUrl === undefined) return false;
+  const { protocol, hostname } = new URL(publicUrl);
+  return protocol === 'http:' && !/^(?:(?:.+\.)?localhost|127\..+|\[::1\])$/.test(hostname);
 }

@@ -72,3 +72,17 @@ for (const platform of PLATFORMS) {
     },
   );
 }
+
+for (const [publicUrl, secure, isTold] of [
+  ['http://gateway.example', 'true', true],
+  ['http://gateway.example', 'false', false],
+  ['https://gateway.example', 'true', false],
+  ['http://localhost:8080', 'true', false],
+] as const) {
+  test(`with ${publicUrl} and SAAS_COOKIE_SECURE=${secure} the log says ${isTold ? 'that no login can succeed' : 'nothing'}`, async (t) => {
+    const env = { ...channelEnv({}), SAAS_PUBLIC_URL: publicUrl, SAAS_COOKIE_SECURE: secure };
+    const gateway = await startChannels(t, { env });
+    const isSaid = gateway.logs().some((line) => line.includes('SAAS_COOKIE_SECURE=false'));
+    t.is(isSaid, isTold);
+  });
+}
