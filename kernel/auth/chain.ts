@@ -23,10 +23,7 @@ export interface AuthenticationResult {
 
 /** The kinds of credential, tried in order; the first match wins, and a refusal is final (specification 1, Chain). */
 export interface AuthenticationChain {
-  /**
-   * Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot
-   * path. Throws when an authenticator cannot decide.
-   */
+  /** Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot path. Throws when an authenticator cannot decide. */
   authenticate(credentials: PresentedCredentials): AuthenticationResult | Promise<AuthenticationResult>;
   /** Adds a plugin's kind of credential after all others and returns what removes it. Throws when the name is taken. */
   add(authenticator: AnyAuthenticator): () => void;

@@ -52,7 +52,9 @@ export async function createJwtAuthenticator(
       if (error instanceof errors.JWTExpired) return { failure: 'expired', ...named(error.payload) };
       if (error instanceof errors.JWTClaimValidationFailed)
         return { failure: 'invalid', reason: error.message, ...named(error.payload) };
-      if (error instanceof errors.JOSEError) return { failure: 'invalid', reason: error.message };
+      // A published key that cannot be used, being too short, is a TypeError.
+      const isAboutToken = error instanceof errors.JOSEError || error instanceof TypeError;
+      if (isAboutToken) return { failure: 'invalid', reason: error.message };
       throw error;
     }
   }

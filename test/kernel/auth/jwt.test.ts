@@ -268,6 +268,17 @@ test('unknown key ids cause one read of the JWKS in a cool-down, not one each', 
   t.is(state.reads, 1);
 });
 
+test('a published key that is too short fails its tokens, which would be no better later', async (t) => {
+  const { state, jwksUrl } = await startIssuer(t);
+  const weak = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  state.keys = [published(weak.publicKey, 'weak')];
+  const { authenticate } = await setUp({ jwksUrl });
+  t.deepEqual(await authenticate(token(CLAIMS, { kid: 'weak' }, weak.privateKey)), {
+    failure: 'invalid',
+    reason: 'RS256 requires key modulusLength to be 2048 bits or larger',
+  });
+});
+
 test('an HMAC made with a published key fails', async (t) => {
   const { state, jwksUrl } = await startIssuer(t);
   state.keys = [published(issuer.publicKey, 'one')];
