@@ -2,6 +2,8 @@ import { ServerPlans } from './server-plans.ts';
 
 /** Prefix of a statement that is to travel with the next one. A comment for the server. */
 export const JOIN_NEXT = '/* join next */ ';
+/** Not sent: ends the connection, which the pool then replaces. */
+export const END_CONNECTION = '/* end connection */';
 
 interface PgResult {
   readonly command: string | null;
@@ -45,6 +47,10 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
       }
       if (isBegin(query) || query.startsWith(JOIN_NEXT)) {
         this.#held += `${query}; `;
+        return Promise.resolve(NOTHING);
+      }
+      if (query === END_CONNECTION) {
+        this.end().catch(() => {});
         return Promise.resolve(NOTHING);
       }
       if (this.#held === '' && query === 'rollback') return super.query(query).catch(this.#endAndThrow);

@@ -2,7 +2,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
 import { CompiledQuery } from 'kysely';
 import { CONNECT_TIMEOUT_MS, type ConnectOptions, type FamilyDriver, superviseOrm } from './driver.ts';
-import { JOIN_NEXT, joiningClient, type PgClientClass } from './joining-client.ts';
+import { END_CONNECTION, JOIN_NEXT, joiningClient, type PgClientClass } from './joining-client.ts';
 
 /** Milliseconds that the server lets an open transaction be idle before it ends the session. */
 const IDLE_TRANSACTION_MS = 60_000;
@@ -31,7 +31,11 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
     },
   });
   const connection = orm.driver.getConnection();
-  superviseOrm(orm, { guard: options.guard, disk: options.disk });
+  superviseOrm(orm, {
+    guard: options.guard,
+    disk: options.disk,
+    endConnection: (inner) => inner.executeQuery(CompiledQuery.raw(END_CONNECTION)),
+  });
   saveRoundTrips(connection);
   await orm.connect();
   await connection.execute('select 1');

@@ -33,6 +33,8 @@ export interface Supervision {
   readonly busyTimeoutMs?: number;
   /** Milliseconds after which a statement without an answer loses its connection, where the driver has no such limit. */
   readonly answerTimeoutMs?: number;
+  /** Ends a connection that the pool must not keep, where `killSession` of the driver cannot without asking the server. */
+  readonly endConnection?: (inner: DatabaseConnection) => Promise<unknown>;
 }
 
 /** The dialect with every operation of its driver under supervision; SQL and results are untouched. */
@@ -124,8 +126,8 @@ class SupervisedDriver implements Driver {
     if (connection.isReleased) return;
     connection.isReleased = true;
     connection.isInTransaction = false;
-    if (connection.isReadOnly) closeSocket(connection.inner);
     try {
+      if (connection.isReadOnly) await (this.#supervision.endConnection ?? closeSocket)(connection.inner);
       await this.#driver.releaseConnection(connection.inner);
     } finally {
       connection.release?.();
@@ -197,7 +199,10 @@ class SupervisedConnection implements DatabaseConnection {
   /** Ends the turn of its user. */
   release: Release | undefined;
   isInTransaction = false;
-  /** Its server was demoted. MySQL keeps the connections, and all would stay with it: the next may lead to another. PostgreSQL ends them by itself. */
+  /**
+   * Its server was demoted, or is a standby that the name still led to. Such a server keeps the connections, and the pool would keep them as long as they are used: the next may lead to
+   * another server.
+   */
   isReadOnly = false;
   #hasWritten = false;
   readonly #supervision: Supervision;
@@ -271,14 +276,15 @@ class SupervisedConnection implements DatabaseConnection {
       return await within(answerTimeoutMs, 'a statement', run());
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      closeSocket(this.inner);
+      void closeSocket(this.inner);
       throw DatabaseErrors.unavailable('The database did not answer in time');
     }
   }
 }
 
 /** Without asking the server, where the driver can (MySQL). */
-const closeSocket = (inner: DatabaseConnection) => void inner.killSession?.(async () => {}).catch(() => {});
+const closeSocket = async (inner: DatabaseConnection) =>
+  void inner.killSession?.(async () => {}).catch(() => {});
 
 /** Runs an operation of a driver under the guard. @throws database.unavailable for what `asUnavailable` names */
 function operate<T>(parts: Supervision, run: () => Promise<T>, on?: SupervisedConnection): Promise<T> {
