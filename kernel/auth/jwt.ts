@@ -51,10 +51,10 @@ export async function createJwtAuthenticator(
       // Claims are checked after the signature, so the identity that the token names is genuine.
       if (error instanceof errors.JWTExpired) return { failure: 'expired', ...named(error.payload) };
       if (error instanceof errors.JWTClaimValidationFailed)
-        return { failure: 'invalid', reason: error.message, ...named(error.payload) };
+        return { failure: 'invalid', reason: reasonOf(error), ...named(error.payload) };
       // A published key that cannot be used, being too short, is a TypeError.
       const isAboutToken = error instanceof errors.JOSEError || error instanceof TypeError;
-      if (isAboutToken) return { failure: 'invalid', reason: error.message };
+      if (isAboutToken) return { failure: 'invalid', reason: reasonOf(error) };
       throw error;
     }
   }
@@ -68,6 +68,9 @@ export async function createJwtAuthenticator(
     },
   };
 }
+
+/** Names of the token's own header may be in it, of any length. */
+const reasonOf = ({ message }: Error) => message.slice(0, 200);
 
 function identify(payload: JWTPayload): Outcome {
   const { tenantId, identityId } = named(payload);
