@@ -1,4 +1,4 @@
-import { backoffDelay, DatabaseClock, isDatabaseFull, KernelErrors } from 'agent-gateway';
+import { backoffDelay, DatabaseClock, isDatabaseFull, KernelErrors, throttledLog } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -7,7 +7,7 @@ import { FairSlots, WaitingRuns } from './fair-slots.ts';
 import type { LiveRun } from './live-run.ts';
 import { LiveRuns } from './live-runs.ts';
 import { PendingReply } from './mailbox.ts';
-import { Pauses } from './retry-state.ts';
+import { Pauses, RETRIED } from './retry-state.ts';
 import type { NewRun, Runner, RunnerCore, RunnerParts, Started } from './runner.ts';
 import { WorkerLease } from './worker-lease.ts';
 
@@ -36,6 +36,9 @@ export function createRunner(parts: RunnerParts): Runner {
     maxContext: MAX_CONTEXT,
   };
   const waiting = new WaitingRuns();
+  const databaseFailed = throttledLog<object>(timers, (fields, count) =>
+    parts.log.warn({ ...fields, count }, RETRIED),
+  );
   const core: RunnerCore = {
     ...parts,
     clock,
@@ -48,6 +51,7 @@ export function createRunner(parts: RunnerParts): Runner {
     get claimant() {
       return phase.isClosing ? undefined : lease.worker;
     },
+    databaseFailed,
     facts: () => ({ now: clock.now(), newId, endsOnFailure, limits: transitionLimits }),
     slotsFreed: () => admission.fill(),
     noteBacklog: () => admission.noteBacklog(),

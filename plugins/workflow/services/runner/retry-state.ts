@@ -1,4 +1,4 @@
-import { backoffDelay, isDatabaseFull } from 'agent-gateway';
+import { backoffDelay, isDatabaseFull, isDatabaseUnavailable } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
@@ -16,6 +16,8 @@ const CONFLICT_PAUSE = { first: 1, most: 100 };
 const FAILURE_PAUSE = { first: 50, most: 5_000 };
 /** Rejected writes of one result after which a failure is written in its place. */
 const TRIES_BEFORE_SUBSTITUTE = 16;
+/** What the log says of a run whose read or write failed. */
+export const RETRIED = 'a run could not be read or stored; it is tried again';
 
 /** The parts of a run that a failed write resets. */
 interface RetryParts {
@@ -30,7 +32,7 @@ interface RetryParts {
  * write, which a read resolves.
  */
 export class RetryState {
-  readonly #core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log'>;
+  readonly #core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log' | 'databaseFailed'>;
   readonly #place: RunPlace;
   readonly #parts: RetryParts;
   #conflicts = 0;
@@ -38,7 +40,11 @@ export class RetryState {
   #isSuspicious = false;
   #isInDoubt = false;
 
-  constructor(core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log'>, place: RunPlace, parts: RetryParts) {
+  constructor(
+    core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log' | 'databaseFailed'>,
+    place: RunPlace,
+    parts: RetryParts,
+  ) {
     this.#core = core;
     this.#place = place;
     this.#parts = parts;
@@ -103,8 +109,8 @@ export class RetryState {
     const { mailbox, slots } = this.#parts;
     const { tenantId, runId } = this.#place;
     const fields = { err: error, tenant_id: tenantId, run_id: runId };
-    if (this.#failures === 0)
-      this.#core.log.warn(fields, 'a run could not be read or stored; it is tried again');
+    if (isDatabaseUnavailable(error)) this.#core.databaseFailed(fields);
+    else if (this.#failures === 0) this.#core.log.warn(fields, RETRIED);
     this.#failures += 1;
     slots.giveBackGranted();
     mailbox.polled(false);

@@ -99,6 +99,8 @@ export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   readonly claimant: string | undefined;
   /** What a transition knows now. */
   facts(): Facts;
+  /** The database did not answer for a run: that is one line a minute, however many runs and callers meet it. */
+  databaseFailed(fields: object): void;
   /** Slots may be free: runs that wait for one get it. */
   slotsFreed(): void;
   /** There is due work that is not remembered here: the database has to be queried for it when there is room. */

@@ -114,6 +114,25 @@ test('a write that was not stored is done again', async (t) => {
   t.is(replica.work('n2').step.delivery, 1);
 });
 
+test('a database that is away is one line of the log a minute, whatever meets it', async (t) => {
+  const world = new World(chain(2));
+  const replica = await world.replica();
+  for (let round = 0; round < 5; round += 1) {
+    await replica.run();
+    replica.store.fail('commit', 'away');
+    replica.work('n1').succeed();
+    await world.time.advance(1_000);
+  }
+  t.is(replica.log.length, 1);
+  await world.time.advance(60_000);
+  await replica.run();
+  replica.store.fail('commit', 'away');
+  replica.work('n1').succeed();
+  await world.time.advance(1_000);
+  t.is(replica.log.length, 2);
+  t.is(JSON.parse(replica.log[1]!).count, 5);
+});
+
 test('a start of which the answer was lost gives the run, begun once', async (t) => {
   const world = new World(chain(1));
   const replica = await world.replica();

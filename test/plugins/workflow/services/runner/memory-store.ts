@@ -1,12 +1,16 @@
 import type { TenantEntityManager } from 'agent-gateway';
+import { DatabaseErrors } from '../../../../../foundation/data/errors.ts';
 import type { NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { Commit, Creation, RunStore } from '../../../../../plugins/workflow/services/ports/run-store.ts';
 
 type Method = keyof RunStore;
 
-/** What goes wrong with a call: `lost` was not stored, `unheard` was stored, and the caller is told in both cases that it failed. */
-export type Fault = 'lost' | 'unheard';
+/**
+ * What goes wrong with a call: `lost` was not stored, `unheard` was stored, and the caller is told in both cases that it failed; `away` is what a
+ * database says that is not there.
+ */
+export type Fault = 'lost' | 'unheard' | 'away';
 
 /** One process's connection to the database. */
 export interface Connection extends RunStore {
@@ -76,6 +80,7 @@ export class MemoryStore {
       await held.get(method);
       connection.before(method, args);
       const fault = faults.get(method)?.shift();
+      if (fault === 'away') throw DatabaseErrors.unavailable();
       if (connection.isAway || fault === 'lost') throw new Error(`the connection was lost: ${method}`);
       const result = await (store[method] as (...all: unknown[]) => Promise<unknown>)(...args);
       if (fault === 'unheard') throw new Error(`the answer was lost: ${method}`);

@@ -31,7 +31,12 @@ function setUp() {
   const mailbox = new Mailbox(timers);
   const nothing = () => {};
   const retries = new RetryState(
-    { metrics: NO_METRICS.runner, pauses, log: pino({}, { write: (line) => void warnings.push(line) }) },
+    {
+      metrics: NO_METRICS.runner,
+      pauses,
+      log: pino({}, { write: (line) => void warnings.push(line) }),
+      databaseFailed: () => {},
+    },
     { tenantId: 'tenant', runId: 'run' },
     {
       mailbox,
