@@ -133,7 +133,15 @@ export function putFailure(error: unknown, { ifAbsent, ifMatch }: PutOptions): u
 function s3Failure(error: unknown): unknown {
   if (error instanceof GatewayError) return error;
   const isFull = refusalOf(error)?.$metadata.httpStatusCode === 507;
-  return (isFull ? ObjectErrors.full : ObjectErrors.unavailable)(undefined, { cause: error });
+  return (isFull ? ObjectErrors.full : ObjectErrors.unavailable)(undefined, { cause: withStatus(error) });
+}
+
+/** An answer to HEAD has no body that could say why: its status is all that an operator can learn. */
+function withStatus(error: unknown): unknown {
+  const refusal = refusalOf(error);
+  const status = refusal?.$metadata.httpStatusCode;
+  if (status === undefined || refusal?.name !== 'Unknown') return error;
+  return new Error(`S3 answered ${status} and no reason`, { cause: error });
 }
 
 /** Does `work`; what fails becomes an error of the catalogue, but for the caller's own abort. */

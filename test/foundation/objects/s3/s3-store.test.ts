@@ -67,7 +67,7 @@ test('credentials that are refused make the store unavailable, and its words sta
     import { openForTest } from '${path.resolve(import.meta.dirname, '../open-for-test.ts')}';
     const { objects } = await openForTest({ teardown() {} }, '${server.url}');
     for (const work of [() => objects.forTenant('acme').put('a', 'x'), () => objects.check(AbortSignal.timeout(20_000))]) {
-      await work().catch((error) => console.log(error.code, '|', error.detail, '|', error.cause.name));
+      await work().catch((error) => console.log(error.code, '|', error.detail, '|', error.cause.name === 'Error' ? error.cause.message : error.cause.name));
     }`;
   const run = async (id: string, secret: string) => {
     const env = { ...process.env, AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret };
@@ -81,7 +81,7 @@ test('credentials that are refused make the store unavailable, and its words sta
   t.deepEqual(await run('WRONGKEY', 'wrong'), [
     'objects.unavailable | Object storage is not available | InvalidAccessKeyId',
     // An answer to HEAD has no body that could say more.
-    'objects.unavailable | Object storage is not available | Unknown',
+    'objects.unavailable | Object storage is not available | S3 answered 403 and no reason',
   ]);
   t.is(
     (await run('S3RVER', 'wrong'))[0],
