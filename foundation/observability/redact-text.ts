@@ -54,8 +54,9 @@ const VERDICT = '(?:must|is|has|may|cannot|needs|names)';
 type Replacement = string | ((found: string, group?: string) => string);
 
 const RULES: readonly (readonly [pattern: RegExp, replacement: Replacement])[] = [
-  [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}`, 'g'), `$1${REDACTED}`],
-  [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
+  // With a `=`, since what looks like one of these may be the middle of another credential that ends with a checksum.
+  [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}[A-Za-z0-9_=-]*`, 'g'), `$1${REDACTED}`],
+  [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}[A-Za-z0-9_=-]*/g, `$1${REDACTED}`],
   // A run that is no JWT is taken, and kept, as a whole: to look for one at each `eyJ` in it takes time that grows with its square.
   [
     /eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){0,3})?/g,

@@ -40,6 +40,13 @@ test('a line stays JSON, and a credential that is the name of a member leaves it
   t.true(line.includes('9007199254740993'));
 });
 
+for (const prefix of ['sk-', 'hk_', 'acp_'])
+  test(`a credential that holds ${prefix} in its middle goes with its checksum`, (t) => {
+    const token = `ATCTT3xFfG${'aB3'.repeat(30)}${prefix}${'cD4-'.repeat(20)}=FFDF77B3`;
+    t.false(redactText(`token ${token}`).includes('FFDF77B3'));
+    t.false(redactLine(JSON.stringify({ note: token })).includes('FFDF77B3'));
+  });
+
 const ORDINARY = [
   'GET /v1/sessions/0198c0de-7c1d-7e55-8a0b-3c1f5c9d2e10/messages',
   'POST /v1/chat/completions',
