@@ -41,7 +41,7 @@ export async function openForTest(
 /** An empty folder; deleted with the test. */
 export async function freshFolder(t: Lifetime): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-objects-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
