@@ -8,14 +8,11 @@ export const REDACTED = '[REDACTED]';
  * values, the user part of URLs and DSNs, and `name=value` or `name: value` pairs with a secret's name.
  */
 export function redactText(text: string): string {
-  return redactWritten(redactPlaces(text));
-}
-
-function redactPlaces(text: string): string {
   // As JSON the text only gains backslashes, which no fragment asks for.
-  if (!FRAGMENT.test(text)) return text;
+  if (!FRAGMENT.test(text)) return redactWritten(text);
   const line = JSON.stringify(text);
-  return isSuspicious(line) ? (JSON.parse(redact(line)) as string) : text;
+  if (!SUSPICIOUS.test(line)) return redactWritten(text);
+  return replaced(redactWritten(JSON.parse(replaced(line, PLACES))), LOOKALIKES);
 }
 
 /**
@@ -23,7 +20,10 @@ function redactPlaces(text: string): string {
  * call, a child logger or a serializer put into it gets around it. A line without a suspicious word costs one search.
  */
 export function redactLine(line: string): string {
-  return redactWrittenJson(isSuspicious(line) ? redact(line) : line);
+  const isSuspicious = FRAGMENT.test(line) && SUSPICIOUS.test(line);
+  return isSuspicious
+    ? replaced(redactWrittenJson(replaced(line, PLACES)), LOOKALIKES)
+    : redactWrittenJson(line);
 }
 
 /**
@@ -53,15 +53,20 @@ const VERDICT = '(?:must|is|has|may|cannot|needs|names)';
 
 type Replacement = string | ((found: string, group?: string) => string);
 
-const RULES: readonly (readonly [pattern: RegExp, replacement: Replacement])[] = [
-  // With a `=`, since what looks like one of these may be the middle of another credential that ends with a checksum.
-  [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}[A-Za-z0-9_=-]*`, 'g'), `$1${REDACTED}`],
-  [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}[A-Za-z0-9_=-]*/g, `$1${REDACTED}`],
+type Rules = readonly (readonly [pattern: RegExp, replacement: Replacement])[];
+
+/** What looks like a key or a JWT, and has not the form of its kind. Last: it may be the middle of a longer credential, whose rest would stay. */
+const LOOKALIKES: Rules = [
+  [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}`, 'g'), `$1${REDACTED}`],
+  [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
   // A run that is no JWT is taken, and kept, as a whole: to look for one at each `eyJ` in it takes time that grows with its square.
   [
     /eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){0,3})?/g,
     (found, rest) => (rest === undefined ? found : REDACTED),
   ],
+];
+
+const PLACES: Rules = [
   [new RegExp(String.raw`(bearer(?:\s|\\[nrt])+)${VISIBLE}+`, 'gi'), `$1${REDACTED}`],
   [/(basic\s+)[A-Za-z0-9+/=_-]{8,}/gi, `$1${REDACTED}`],
   // A password may hold `/` and `@` although a correct URL would not; a user name alone may be a token.
@@ -92,13 +97,7 @@ const FRAGMENT = /hk_|cp_|sk-|eyJ|rer[\s\\]|sic\s|@|ssw|ssph|pwd|cret|ken|key|cr
 const SUSPICIOUS =
   /hk_|acp_|sk-|eyJ|bearer[\s\\]|basic\s|:\/\/[^\s"]{0,1500}@|@(?:tcp|unix)\(|(?:word|wd|phrase|secret|token|key|credentials|authorization|cookie|svc_session|svc_csrf)[\\"']*\s*[:=]/i;
 
-function isSuspicious(line: string): boolean {
-  return FRAGMENT.test(line) && SUSPICIOUS.test(line);
-}
-
-function redact(line: string): string {
-  let text = line;
+function replaced(text: string, rules: Rules): string {
   // The cast chooses the one of two declarations: a function does as well.
-  for (const [pattern, replacement] of RULES) text = text.replace(pattern, replacement as string);
-  return text;
+  return rules.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement as string), text);
 }

@@ -140,7 +140,7 @@ launchdarkly-key  (api|sdk|mob)-{hex 8-8}-{hex 4-4}-{hex 4-4}-{hex 4-4}-{hex 12-
   LaunchDarkly access tokens and SDK keys trufflehog:launchdarkly
 linear-api-key  lin_(api|oauth|wh)_{alnum 20~}
   Linear API key, OAuth token and webhook secret gitleaks:linear-api-key
-notion-token  ntn_{alnum 20~} secret_{alnum 43-43~}!
+notion-token  ntn_{digit 11-11}{alnum 30} ntn_{alnum 20~} secret_{alnum 43-43~}!
   Notion integration token gitleaks:notion-api-token
 postman-api-key  PMAK-{HEX 24-24}-{HEX 1}
   Postman API key gitleaks:postman-api-token

@@ -19,8 +19,8 @@ export function redactWrittenJson(text: string): string {
 const { redact } = createRedaction();
 const DEPTH = 3;
 
-/** The one credential without a long run. */
-const KNOWN_TEXT = /hooks\.zapier/i;
+/** Of the credentials without a long run: an address, and what stands before those that may have a `/` anywhere. */
+const KNOWN_TEXT = /hooks\.zapier|whsec_|BBDC-|secret[_ -]?access[_ -]?key|aws[_ -]?secret/i;
 /** Any other credential has so many characters of a class in a row. Without `/`: paths are made of words. */
 const SHORTEST_RUN = 12;
 const LONGEST_WORD = 64;

@@ -19,7 +19,7 @@ test('keeps what a route says that it changed, without credentials and bounded',
   t.deepEqual(
     auditDetail('', [], undefined, { changes: { run_id: 'r1', version: 3, forced: true, note: key } }),
     {
-      changes: { run_id: 'r1', version: 3, forced: true, note: 'sk-[REDACTED]' },
+      changes: { run_id: 'r1', version: 3, forced: true, note: '[REDACTED:openai-api-key]' },
     },
   );
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, n]));
