@@ -31,8 +31,8 @@ export function auditDetail(
   refused?: RefusedCredential,
 ): AuditDetail {
   const hasQuery = typeof query === 'string' ? query !== '' && query !== '?' : query.size > 0;
-  const hasNone = userIdHeader === undefined && changes === undefined && refused === undefined;
-  if (!hasQuery && bodyFields.length === 0 && hasNone) return NOTHING;
+  const hasMore = userIdHeader !== undefined || changes !== undefined || refused !== undefined;
+  if (!hasQuery && bodyFields.length === 0 && !hasMore) return NOTHING;
   const budget = new Budget(MAX_TOTAL);
   const detail: Record<string, unknown> = {};
   if (userIdHeader !== undefined) detail.svc_user_id = budget.take(userIdHeader, MAX_VALUE);

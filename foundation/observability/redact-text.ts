@@ -9,8 +9,7 @@ export const REDACTED = '[REDACTED]';
  */
 export function redactText(text: string): string {
   // As JSON the text only gains backslashes, which no fragment asks for.
-  if (!FRAGMENT.test(text)) return redactWritten(text);
-  const line = JSON.stringify(text);
+  const line = FRAGMENT.test(text) ? JSON.stringify(text) : '';
   if (!SUSPICIOUS.test(line)) return redactWritten(text);
   return replaced(redactWritten(JSON.parse(replaced(line, PLACES))), LOOKALIKES);
 }

@@ -78,8 +78,7 @@ export const isWrong = ({ status, isMisspelled }: DocumentReport): boolean =>
 /** The files of which something is wrong, with what is wrong in one text: one line a problem, 20 at most. */
 export function failures(files: readonly FileReport[]): readonly { file: string; error: string }[] {
   return files.flatMap((report) => {
-    const failed = report.documents.filter(isWrong);
-    const problems = [...report.problems, ...failed.flatMap((document) => document.problems)];
+    const problems = [report, ...report.documents.filter(isWrong)].flatMap((one) => one.problems);
     if (problems.length === 0) return [];
     const lines = problems.slice(0, MAX_LINES).map(describeProblem);
     const more = problems.length - lines.length;

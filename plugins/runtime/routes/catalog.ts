@@ -26,6 +26,8 @@ const ToolItem = Type.Object({
 
 const ToolList = Type.Object({ tools: Type.Array(ToolItem), count: Type.Integer() });
 
+const [toAgent, toSkill, toTool] = [toWire(AgentItem), toWire(SkillItem), toWire(ToolItem)];
+
 /** The sources of the lists. */
 interface Catalog {
   readonly agents: Pick<Agents, 'list'>;
@@ -38,7 +40,7 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
   const shown = async (tenantId: string, fits: (text: string) => boolean) => {
     const all = await skills.list(tenantId);
     const found = all.filter(({ name, description }) => fits(name) || fits(description));
-    return { skills: found.map(toWire(SkillItem)), total: found.length };
+    return { skills: found.map(toSkill), total: found.length };
   };
   const common = { method: 'GET', access: access.open(['read']), tag: 'catalog' } as const;
   return [
@@ -47,7 +49,7 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
       path: '/agents',
       summary: 'List the agents',
       schema: { responses: { 200: Type.Object({ agents: Type.Array(AgentItem) }) } },
-      handle: async (call) => ({ agents: (await agents.list(call.tenant.id)).map(toWire(AgentItem)) }),
+      handle: async (call) => ({ agents: (await agents.list(call.tenant.id)).map(toAgent) }),
     }),
     route({
       ...common,
@@ -76,7 +78,7 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
       schema: { responses: { 200: ToolList } },
       handle: async (call) => {
         const listed = await tools.list(call.tenant.id, call.signal);
-        return { tools: listed.map(toWire(ToolItem)), count: listed.length };
+        return { tools: listed.map(toTool), count: listed.length };
       },
     }),
   ];
