@@ -90,7 +90,6 @@ export {
   isUniqueViolation,
   writes,
 } from '../foundation/data/database.ts';
-export { DatabaseClock, type SharedClock, sharedClock } from '../foundation/data/database-clock.ts';
 export type {
   Egress,
   EgressContext,

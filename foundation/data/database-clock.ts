@@ -1,62 +1,59 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../base/clock.ts';
-import type { Database } from './database.ts';
+
+/** Milliseconds for which an answer of the database is good enough. */
+const FRESH_MS = 5_000;
 
 /**
- * What the database's clock shows, without asking it each time: a distance to the clock of this process that never runs backwards, so that a wall
+ * What the database's clock shows, without waiting for it each time: a distance to the clock of this process that never runs backwards, so that a wall
  * clock that is set here changes nothing. An answer of the database says that its clock was, when it arrived, somewhere between the answer and the answer
  * plus the time of the round trip; the estimate moves only as far as it has to, so that a slow answer spoils nothing.
+ *
+ * Who reads an estimate that is older than some seconds has it renewed behind it, for the next one.
  */
-export class DatabaseClock {
-  readonly #database: { now(): Promise<number> };
+export class DatabaseClock implements Clock {
+  readonly #ask: () => Promise<number>;
   readonly #clock: Pick<Clock, 'monotonic'>;
+  /** The reader may be in a transaction, which the question is no part of. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   /** Database time less monotonic time. */
   #distance: number | undefined;
+  #askedAt = 0;
+  #isAsking = false;
 
-  /** @param database what is asked: milliseconds since the epoch */
-  constructor(database: { now(): Promise<number> }, clock: Pick<Clock, 'monotonic'>) {
-    this.#database = database;
+  /** @param ask asks the database: milliseconds since the epoch */
+  constructor(ask: () => Promise<number>, clock: Pick<Clock, 'monotonic'>) {
+    this.#ask = ask;
     this.#clock = clock;
   }
 
-  /** Whether the database has answered once. */
-  get isKnown(): boolean {
-    return this.#distance !== undefined;
-  }
-
-  /** Whole milliseconds since the epoch. Throws before the first answer. */
+  /** Whole milliseconds since the epoch. Throws before the first `renew`. */
   now(): number {
     if (this.#distance === undefined) throw new Error('The clock of the database was never asked');
-    return Math.floor(this.#distance + this.#clock.monotonic());
+    const at = this.#clock.monotonic();
+    // Without an answer the estimate goes on.
+    if (!this.#isAsking && at - this.#askedAt >= FRESH_MS)
+      this.#inOwnContext(() => this.renew().catch(() => {}));
+    return Math.floor(this.#distance + at);
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
   }
 
   /** Asks the database. Rejects when it does not answer; the estimate goes on then. */
   async renew(): Promise<void> {
-    const asked = this.#clock.monotonic();
-    const answer = await this.#database.now();
-    const least = answer - this.#clock.monotonic();
-    const most = answer - asked;
-    const distance = this.#distance ?? (least + most) / 2;
-    this.#distance = Math.min(Math.max(distance, least), most);
+    this.#isAsking = true;
+    try {
+      const asked = this.#clock.monotonic();
+      this.#askedAt = asked;
+      const answer = await this.#ask();
+      const least = answer - this.#clock.monotonic();
+      const most = answer - asked;
+      const distance = this.#distance ?? (least + most) / 2;
+      this.#distance = Math.min(Math.max(distance, least), most);
+    } finally {
+      this.#isAsking = false;
+    }
   }
-}
-
-/** A clock for what several processes store and compare. */
-export interface SharedClock extends Clock {
-  /** Asks the database. Rejects when it does not answer; the clock goes on then. To be called every half minute or so. */
-  renew(): Promise<void>;
-}
-
-/**
- * The clock that all processes over a database have in common: its server's. Until that was asked, and over a file, whose processes are on one machine, it is
- * `clock`, this process's own.
- */
-export function sharedClock(database: Pick<Database, 'family' | 'now'>, clock: Clock): SharedClock {
-  const monotonic = () => clock.monotonic();
-  if (database.family === 'sqlite') return { now: () => clock.now(), monotonic, renew: async () => {} };
-  const there = new DatabaseClock(database, clock);
-  return {
-    now: () => (there.isKnown ? there.now() : clock.now()),
-    monotonic,
-    renew: () => there.renew(),
-  };
 }

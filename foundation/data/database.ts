@@ -111,7 +111,12 @@ export interface Database {
   /** The tables whose rows belong to tenants, over all tenants; the same warning as for `system`. */
   readonly tenantTables: TenantTables;
   /**
-   * Milliseconds since the epoch on the database's own clock, the one that all replicas share: leases are measured with it.
+   * The clock that all processes over the database have in common, for what they store and compare: its server's, asked every few seconds. Over a file, whose
+   * processes are on one machine, it is this process's own.
+   */
+  readonly clock: Clock;
+  /**
+   * Asks for the milliseconds since the epoch on the database's own clock: leases are measured with it.
    *
    * @param within asks on the connection of this entity manager's transaction
    */

@@ -9,9 +9,11 @@ import {
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
+import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { withCommitHooks } from './after-commit.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { watchDisk } from './drivers/disk-failures.ts';
 import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { createPatientConnection, type PatientConnection } from './drivers/patient-connection.ts';
@@ -56,6 +58,7 @@ const OF_ALL: Place = { transaction: undefined, session: undefined };
 /** The database of all three families: what differs between them lies in their `FamilyDriver`. */
 export class SqlDatabase implements Database, TenantSource {
   readonly family: Family;
+  readonly clock: Clock;
   readonly tenancies: Tenancies;
   readonly plainRows: PlainRows;
   readonly groups: WriteGroups;
@@ -80,6 +83,8 @@ export class SqlDatabase implements Database, TenantSource {
     connectFamily: Connect,
   ) {
     this.family = family;
+    this.clock =
+      driver.clockSql === undefined ? options.clock : new DatabaseClock(() => this.now(), options.clock);
     this.tenancies = tenancies;
     this.#driver = driver;
     this.#options = options;
@@ -108,6 +113,7 @@ export class SqlDatabase implements Database, TenantSource {
     const database = new SqlDatabase(options, driver, connectOptions, tenancies, connectFamily);
     try {
       if (options.driver === 'postgres') await ensureApplicationRole(database.#kysely, database.#role);
+      if (database.clock instanceof DatabaseClock) await database.clock.renew();
       return database;
     } catch (error) {
       await database.close();

@@ -7,7 +7,6 @@ import { payloadProblem } from '../../base/json-schema.ts';
 import { afterCommit } from '../../data/after-commit.ts';
 import { upsert } from '../../data/built-statements.ts';
 import { type Database, type RowWrite, writes } from '../../data/database.ts';
-import { sharedClock } from '../../data/database-clock.ts';
 import { TenantEntityManager } from '../../data/tenant-entity-manager.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
@@ -78,13 +77,10 @@ export function openJobs(
   /** The workers of this process, with their queues. */
   const workers = new Map<WakeableWorker, string>();
   const lease = times.lease ?? LEASE_MS;
-  /** Says what is due. Known from the first sweep on. */
-  const { now, renew: renewClock } = sharedClock(database, clock);
   const sweeper = createSweeper({
     store,
     metrics,
     clock,
-    renewClock,
     lease,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
@@ -108,7 +104,7 @@ export function openJobs(
     if (!Number.isInteger(delay) || delay < 0 || delay > MAX_DELAY_MS) {
       throw JobErrors.optionInvalid(`delay: must be whole milliseconds from 0 to ${MAX_DELAY_MS}`);
     }
-    const at = now();
+    const at = database.clock.now();
     const due = runAt === undefined ? at + delay : runAt.getTime();
     if (Number.isNaN(due) || due > at + MAX_DELAY_MS) {
       throw JobErrors.optionInvalid('runAt: must be a valid time within a year');
@@ -142,7 +138,7 @@ export function openJobs(
     inOwnContext(() => {
       metrics.published.inc({ queue });
       if (state === 'waiting') wakeUps.send(queue);
-      else sweeper.dueIn(dueAt - now());
+      else sweeper.dueIn(dueAt - database.clock.now());
     });
 
   const REPLACED = ['payload', 'state', 'dueAt', 'maxAttempts'] as const;
@@ -234,7 +230,6 @@ interface SweeperParts {
   readonly store: Pick<JobStore, 'sweep' | 'nextDue' | 'depths'>;
   readonly metrics: Pick<ReturnType<typeof createJobMetrics>, 'showDepths' | 'trouble'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly renewClock: () => Promise<void>;
   readonly lease: number;
   readonly every: number;
   readonly depthsEvery: number;
@@ -243,7 +238,7 @@ interface SweeperParts {
 
 /** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
 function createSweeper(parts: SweeperParts) {
-  const { store, metrics, clock, renewClock, lease, every, depthsEvery, onSwept } = parts;
+  const { store, metrics, clock, lease, every, depthsEvery, onSwept } = parts;
   let isClosed = false;
   let sweeping: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -277,7 +272,6 @@ function createSweeper(parts: SweeperParts) {
   /** Milliseconds until the next sweep. */
   async function sweep(): Promise<number> {
     try {
-      await renewClock();
       onSwept(await store.sweep(lease));
       if (clock.monotonic() - depthsAt >= depthsEvery) {
         depthsAt = clock.monotonic();

@@ -1,4 +1,4 @@
-import { createSeal, type Logger, type Scope, sharedClock } from 'agent-gateway';
+import { createSeal, type Logger, type Scope } from 'agent-gateway';
 import type { GeneExchange, HubAddresses, SharingPolicies } from '../../evolution/contract.ts';
 import type { HubSettings } from '../config.ts';
 import { createDeliveryStore } from '../store/deliveries.ts';
@@ -52,8 +52,7 @@ export async function openHub(parts: {
   const { exchange, policies, addresses } = experience;
   const { database, isAlone, close } = await openHubDatabase(services, settings.db_path);
   // For what replicas store and compare. Envelopes go by this process's clock, as at the gateways that sign and verify the others.
-  const clock = sharedClock(database, ownClock);
-  await clock.renew();
+  const { clock } = database;
 
   const nodeStore = createNodeStore(database);
   const deliveries = createDeliveryStore(database);
@@ -132,7 +131,6 @@ export async function openHub(parts: {
       await nodeStore.forgetSpent(new Date(ownClock.now()));
       await deliveries.expire(new Date(now - KEEP_DEAD_MS), new Date(now - KEEP_EVENTS_MS));
     },
-    renewClock: clock.renew,
     close,
   };
 }

@@ -7,7 +7,6 @@ import { LOOK_EVERY_MS } from './membership.ts';
 /** Milliseconds between two searches for due deliveries, including those that other replicas have left. */
 const SWEEP_MS = 1_000;
 const EXPIRY_MS = 600_000;
-const CLOCK_MS = 30_000;
 
 /** Starts the background work of the hub, which runs for as long as the plugin lives. */
 export function runHub(
@@ -19,7 +18,6 @@ export function runHub(
   scope.every('deliveries', SWEEP_MS, async () => (await hub.inUse())?.dispatcher.sweep(), {
     immediately: true,
   });
-  scope.every('clock', CLOCK_MS, async () => (await hub.inUse())?.renewClock());
   scope.every('expiry', EXPIRY_MS, async () => (await hub.inUse())?.expire());
   scope.worker(AnnounceGene, async (announcement, context) => {
     await (await hub.load()).announcements?.announce(announcement, context);

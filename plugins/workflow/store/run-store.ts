@@ -77,8 +77,6 @@ export function createRunStore({
   return {
     ...createWorkerLeases(database, tables),
 
-    now: () => database.now(),
-
     async create(creation) {
       for (let attempt = 1; ; attempt += 1) {
         try {

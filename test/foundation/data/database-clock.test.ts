@@ -1,22 +1,21 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as settled } from 'node:timers/promises';
 import test from 'ava';
 import fc from 'fast-check';
-import { DatabaseClock, sharedClock } from '../../../foundation/data/database-clock.ts';
+import { DatabaseClock } from '../../../foundation/data/database-clock.ts';
 
 /** A database whose clock is `ahead` of ours, and that takes its time to answer. */
 function setUp() {
-  const world = { now: 0, ahead: 1_000_000, there: 0, back: 0, isAway: false };
-  const clock = new DatabaseClock(
-    {
-      now: async () => {
-        if (world.isAway) throw new Error('away');
-        world.now += world.there;
-        const answer = world.now + world.ahead;
-        world.now += world.back;
-        return answer;
-      },
-    },
-    { monotonic: () => world.now },
-  );
+  const world = { now: 0, ahead: 1_000_000, there: 0, back: 0, isAway: false, asked: 0 };
+  const ask = async () => {
+    world.asked += 1;
+    if (world.isAway) throw new Error('away');
+    world.now += world.there;
+    const answer = world.now + world.ahead;
+    world.now += world.back;
+    return answer;
+  };
+  const clock = new DatabaseClock(ask, { monotonic: () => world.now });
   return { world, clock };
 }
 
@@ -70,14 +69,46 @@ test('it is never wrong by more than the fastest answer allows', async (t) => {
   t.pass();
 });
 
-test('what processes share is the clock of the server from its first answer on, and over a file that of this machine', async (t) => {
-  const own = { now: () => 500, monotonic: () => 7 };
-  const server = sharedClock({ family: 'postgres', now: async () => 9_000 }, own);
-  t.is(server.now(), 500);
-  await server.renew();
-  t.is(server.now(), 9_000);
-  t.is(server.monotonic(), 7);
-  const file = sharedClock({ family: 'sqlite', now: async () => 9_000 }, own);
-  await file.renew();
-  t.is(file.now(), 500);
+test('who reads an old estimate has it renewed for the next one, and only once at a time', async (t) => {
+  const { world, clock } = setUp();
+  await clock.renew();
+  world.ahead += 60_000;
+  world.now += 4_999;
+  t.is(clock.now(), 1_004_999);
+  t.is(world.asked, 1);
+  world.now += 1;
+  t.is(clock.now(), 1_005_000);
+  t.is(clock.now(), 1_005_000);
+  await settled();
+  t.is(world.asked, 2);
+  t.is(clock.now(), 1_065_000);
+});
+
+test('without an answer the estimate goes on, and the question is repeated some seconds later', async (t) => {
+  const { world, clock } = setUp();
+  await clock.renew();
+  world.isAway = true;
+  for (const asked of [2, 3]) {
+    world.now += 5_000;
+    t.is(clock.now(), world.now + 1_000_000);
+    await settled();
+    clock.now();
+    t.is(world.asked, asked);
+  }
+});
+
+test('the question is no part of the context of who reads', async (t) => {
+  const context = new AsyncLocalStorage<string>();
+  const world = { now: 0 };
+  const contexts: unknown[] = [];
+  const ask = async () => {
+    contexts.push(context.getStore());
+    return 1_000;
+  };
+  const clock = new DatabaseClock(ask, { monotonic: () => world.now });
+  await context.run('a start', () => clock.renew());
+  world.now += 10_000;
+  context.run('a transaction', () => clock.now());
+  await settled();
+  t.deepEqual(contexts, ['a start', undefined]);
 });

@@ -81,6 +81,7 @@ export function assembleEngine(
   const runner = createRunner({
     store,
     graphs,
+    clock: database.clock,
     timers,
     limits,
     endsOnFailure: parts.endsOnFailure ?? false,

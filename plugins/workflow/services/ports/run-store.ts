@@ -29,8 +29,6 @@ export interface Commit {
  * revision of `before`. A write that rejects may or may not have been stored: read again.
  */
 export interface RunStore {
-  /** Milliseconds on the database's clock. */
-  now(): Promise<number>;
   /** Stores a run with its first events. Returns `exists` if the id exists already (a repeated call). */
   create(
     creation: Creation,

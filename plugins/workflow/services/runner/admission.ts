@@ -89,10 +89,8 @@ export class Admission {
   }
 
   async #sweepOnce(signal: AbortSignal): Promise<void> {
-    const { clock, phase, store, metrics } = this.#core;
+    const { phase, store, metrics } = this.#core;
     const isOver = () => signal.aborted || phase.isClosing;
-    if (isOver()) return;
-    await clock.renew();
     if (isOver()) return;
     await this.#takeOverOrphans(signal);
     if (isOver()) return;

@@ -1,4 +1,4 @@
-import { backoffDelay, DatabaseClock, isDatabaseFull, KernelErrors, throttledLog } from 'agent-gateway';
+import { backoffDelay, isDatabaseFull, KernelErrors, throttledLog } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -23,10 +23,9 @@ const SIGN_OFF_MS = 500;
 
 /** One process's share in the runs of an engine. It gets time, ids and all outside effects only through its parts. */
 export function createRunner(parts: RunnerParts): Runner {
-  const { store, timers, limits, endsOnFailure = false, newId, metrics } = parts;
-  const clock = new DatabaseClock(store, timers);
+  const { clock, timers, limits, endsOnFailure = false, newId, metrics } = parts;
   const phase = { isClosing: false, isClosed: false };
-  const lease = new WorkerLease(parts, clock, () => {
+  const lease = new WorkerLease(parts, () => {
     metrics.expired();
     for (const run of runs.all()) run.leaseEnded();
   });
@@ -41,7 +40,6 @@ export function createRunner(parts: RunnerParts): Runner {
   );
   const core: RunnerCore = {
     ...parts,
-    clock,
     lease,
     phase,
     waiting,
@@ -61,10 +59,7 @@ export function createRunner(parts: RunnerParts): Runner {
   let closing: Promise<void> | undefined;
 
   return {
-    async open() {
-      await clock.renew();
-      await lease.join();
-    },
+    open: () => lease.join(),
     start: (run) => start(core, runs, run),
     async apply(place, command) {
       if (phase.isClosed) throw KernelErrors.draining();

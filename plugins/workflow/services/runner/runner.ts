@@ -1,4 +1,4 @@
-import type { DatabaseClock, Logger } from 'agent-gateway';
+import type { Clock, Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { RunnerMetrics } from '../../metrics.ts';
@@ -19,6 +19,8 @@ export interface RunnerParts {
   readonly graphs: Graphs;
   readonly execute: Execute;
   readonly notifier: Notifier;
+  /** The one that all processes over the store have in common. */
+  readonly clock: Pick<Clock, 'now'>;
   readonly timers: Timers;
   readonly limits: WorkflowLimits;
   /** Whether a step that fails for good ends its run; default: it pauses it. */
@@ -77,7 +79,6 @@ export interface Runner {
 
 /** What all parts of a runner share. */
 export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
-  readonly clock: DatabaseClock;
   readonly lease: WorkerLease;
   readonly slots: FairSlots;
   readonly waiting: WaitingRuns;

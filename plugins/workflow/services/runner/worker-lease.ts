@@ -1,4 +1,4 @@
-import { backoffDelay, type DatabaseClock } from 'agent-gateway';
+import { backoffDelay } from 'agent-gateway';
 import type { RunnerParts } from './runner.ts';
 
 /** Milliseconds before the next try after the first failure to register a worker again. */
@@ -11,7 +11,6 @@ const FIRST_REJOIN_MS = 100;
  */
 export class WorkerLease {
   readonly #parts: RunnerParts;
-  readonly #clock: DatabaseClock;
   readonly #ended: () => void;
   readonly #leaseMs: number;
   #worker: string | undefined;
@@ -23,9 +22,8 @@ export class WorkerLease {
   #cancelEnd = () => {};
 
   /** @param ended called when the lease is over: other workers may have taken what this worker owned */
-  constructor(parts: RunnerParts, clock: DatabaseClock, ended: () => void) {
+  constructor(parts: RunnerParts, ended: () => void) {
     this.#parts = parts;
-    this.#clock = clock;
     this.#ended = ended;
     this.#leaseMs = parts.limits.leaseMs;
   }
@@ -78,14 +76,13 @@ export class WorkerLease {
     if (worker === undefined) return;
     const sent = timers.monotonic();
     try {
-      // The clock is asked at the same time; without its answer the estimate goes on.
-      const [renewal] = await Promise.allSettled([store.renew(worker, this.#leaseMs), this.#clock.renew()]);
+      const isRenewed = await store.renew(worker, this.#leaseMs);
       if (this.#worker !== worker) return;
-      if (renewal.status === 'rejected') throw renewal.reason;
       this.#failures = 0;
-      if (renewal.value) this.#isAliveSince(sent);
+      if (isRenewed) this.#isAliveSince(sent);
       else this.#end();
     } catch (error) {
+      if (this.#worker !== worker) return;
       this.#failures += 1;
       if (this.#failures === 1)
         log.warn({ err: error, worker }, 'the lease of the worker could not be renewed');

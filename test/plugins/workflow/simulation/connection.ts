@@ -12,6 +12,8 @@ export interface Database {
 /** A process's connection to the store: a call takes time both ways, and fails in all the ways in which calls to a database fail. */
 export function connect(options: {
   readonly store: RunStore;
+  /** What the database's clock shows. */
+  readonly now: () => number;
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -19,8 +21,8 @@ export function connect(options: {
   readonly faults: () => Faults;
   /** Lets the process vanish. */
   readonly crash: (why: string) => void;
-}): RunStore {
-  const { store, process, scheduler, random, database, faults, crash } = options;
+}): RunStore & { now(): Promise<number> } {
+  const { store, now, process, scheduler, random, database, faults, crash } = options;
 
   const latency = () => {
     if (random.isTrue(faults().slowCall)) return random.longTailed(900, 12_000);
@@ -75,7 +77,7 @@ export function connect(options: {
     });
 
   return {
-    now: () => call('now', 'read', () => store.now()),
+    now: () => call('now', 'read', async () => now()),
     create: (creation) => call(`create ${creation.state.id}`, 'write', () => store.create(creation)),
     read: (place) => call(`read ${place.runId}`, 'read', () => store.read(place)),
     runOfStep: (tenantId, stepId) => call('runOfStep', 'read', () => store.runOfStep(tenantId, stepId)),

@@ -1,4 +1,5 @@
 import type { Logger } from 'agent-gateway';
+import { DatabaseClock } from '../../../../foundation/data/database-clock.ts';
 import type { RunnerMetrics } from '../../../../plugins/workflow/metrics.ts';
 import type { RunnerParts } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { connect } from './connection.ts';
@@ -28,7 +29,7 @@ export interface Deployment {
 
 /** The deployment of a world. */
 export function createDeployment(world: World): Deployment {
-  const { profile, random, scheduler, store, members, deliveries } = world;
+  const { profile, random, scheduler, store, members, deliveries, tampering } = world;
   let started = 0;
   let isEnding = false;
 
@@ -42,15 +43,14 @@ export function createDeployment(world: World): Deployment {
       ...{ name, drift, scheduler, random: own },
       spins: () => world.violate(`${name} goes on and on without waiting for anything`),
     });
-    const member: Member = {
-      process,
-      runner: world.createRunner(parts(process, () => crash(member))),
-      state: 'opening',
-    };
+    const given = parts(process, () => crash(member));
+    const runner = world.createRunner(tampering.parts?.(given) ?? given);
+    const member: Member = { process, runner, state: 'opening' };
     members.add(member);
     scheduler.note(`${name} starts`);
     process.deliver(0, '', () => {
-      member.runner.open().then(
+      const opened = given.clock.renew().then(() => runner.open());
+      opened.then(
         () => {
           member.state = 'open';
           scheduler.note(`${name} is open`);
@@ -65,22 +65,25 @@ export function createDeployment(world: World): Deployment {
     });
   }
 
-  function parts(process: SimulatedProcess, vanish: () => void): RunnerParts {
+  function parts(process: SimulatedProcess, vanish: () => void): RunnerParts & { clock: DatabaseClock } {
     const own = random.fork(`parts of ${process.name}`);
-    const { faults, database, tampering, versions } = world;
+    const { faults, database, versions } = world;
     const inner = store.connect(process.name);
     let ids = 0;
     const heard = new Map<string, number>();
-    const given: RunnerParts = {
-      store: connect({
-        store: tampering.store?.(inner) ?? inner,
-        ...{ process, scheduler, random: own, database, faults },
-        crash(why) {
-          if (!process.isAlive) return;
-          scheduler.note(`${process.name} crashes ${why}`);
-          vanish();
-        },
-      }),
+    const connection = connect({
+      store: tampering.store?.(inner) ?? inner,
+      now: world.storeNow,
+      ...{ process, scheduler, random: own, database, faults },
+      crash(why) {
+        if (!process.isAlive) return;
+        scheduler.note(`${process.name} crashes ${why}`);
+        vanish();
+      },
+    });
+    return {
+      store: connection,
+      clock: new DatabaseClock(connection.now, process.timers),
       graphs: { get: async (_tenantId, versionId) => versions.get(versionId)!.compiled },
       execute: createExecute({
         ...{ process, scheduler, random: random.fork('effects'), faults },
@@ -114,7 +117,6 @@ export function createDeployment(world: World): Deployment {
         }
       },
     };
-    return tampering.parts?.(given) ?? given;
   }
 
   /** What runners count. */

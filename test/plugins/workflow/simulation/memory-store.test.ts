@@ -8,6 +8,7 @@ function memorySubject(): Subject {
   const memory = createMemoryStore({ now: () => now });
   return {
     store: memory.connect('the test'),
+    now: async () => now,
     events: async ({ runId }) => memory.run(runId)?.events ?? [],
     async eventually(condition) {
       for (let tries = 0; tries < 1000; tries += 1) {

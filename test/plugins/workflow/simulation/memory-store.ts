@@ -77,7 +77,6 @@ export function createMemoryStore(options: {
   };
 
   const connect = (writer: string): RunStore => ({
-    now: async () => now(),
     async create(creation) {
       const { state, idempotency } = creation;
       if (runs.has(state.id)) return 'exists';

@@ -34,7 +34,8 @@ test('a paused run with a step that goes on and one that is pending leaves its p
     ...{ name: 'p1', drift: 0, scheduler, random },
     spins: () => spins.push('p1 spins'),
   });
-  const store = createMemoryStore({ now: () => Math.floor(scheduler.now) });
+  const now = () => Math.floor(scheduler.now);
+  const store = createMemoryStore({ now });
   const nothing = () => {};
   const log = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => log };
   let ids = 0;
@@ -48,6 +49,7 @@ test('a paused run with a step that goes on and one that is pending leaves its p
         if (node.id === 'goes-on') process.deliver(1000, '', () => resolve({ output: {} }));
       }),
     notifier: { poll: nothing, changed: nothing },
+    clock: { now },
     timers: process.timers,
     limits: { maxSteps: 50, stepTimeoutMs: 60_000, leaseMs: 10_000, sweepIntervalMs: 5000, concurrency: 8 },
     newId: () => {

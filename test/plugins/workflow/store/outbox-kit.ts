@@ -16,7 +16,7 @@ export async function openOutbox(t: ExecutionContext, fresh: FreshDatabase) {
   const kit = await storeKit(t, fresh);
   const store = createRunStore(kit);
   const outbox = createOutbox(kit);
-  const now = await store.now();
+  const now = await kit.database.now();
   const start = async (count: number, { tenantId = TENANT, age = 0, sinks = ['hooks'] } = {}) => {
     const state = runOf({ tenantId, seq: count, updatedAt: now - age });
     await store.create({ state, events: eventsOf(1, count), sinks });

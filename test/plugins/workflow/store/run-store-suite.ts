@@ -11,6 +11,8 @@ import { workerLeases } from './suite/worker-leases.ts';
 /** A store under test, empty. */
 export interface Subject {
   readonly store: RunStore;
+  /** Milliseconds on the store's clock. */
+  now(): Promise<number>;
   /** All events of a run as they were stored, oldest first. */
   events(place: RunPlace): Promise<readonly NewEvent[]>;
   /** Lets time pass on the store's clock until the condition holds; rejects when it does not within seconds. */

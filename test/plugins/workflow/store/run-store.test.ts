@@ -88,7 +88,7 @@ eachDatabase(test, 'who leaves takes long dead workers along, but those that own
   const store = createRunStore({ database, tables });
   for (const worker of ['long dead', 'dead owner', 'leaving', 'alive']) await store.join(worker, 60_000);
   await store.create({ state: runOf({ owner: 'dead owner' }), events: [], sinks: [] });
-  const hoursAgo = (await store.now()) - 4 * 3_600_000;
+  const hoursAgo = (await database.now()) - 4 * 3_600_000;
   const dead = { id: { $in: ['long dead', 'dead owner'] } };
   await database.system().nativeUpdate(tables.workers, dead, { expiresAt: hoursAgo });
   await store.leave('leaving');
@@ -126,20 +126,20 @@ eachDatabase(test, 'runs of a dead worker are found after the clock was set back
     await store.join(worker, 600_000);
     await store.create({ state: runOf({ owner: worker }, [stepOf('a')]), events: [], sinks: [] });
   }
-  const ahead = { expiresAt: (await store.now()) + DAYS };
+  const ahead = { expiresAt: (await database.now()) + DAYS };
   await database.system().nativeUpdate(tables.workers, { id: 'dead' }, ahead);
   t.deepEqual(await store.orphans(10), []);
   await store.join('next', 1_000);
   const { expiresAt } = await database.system().findOneOrFail(tables.workers, { id: 'dead' });
-  t.true(expiresAt <= (await store.now()) + 1_000);
+  t.true(expiresAt <= (await database.now()) + 1_000);
   const lasting = await database.system().findOneOrFail(tables.workers, { id: 'alive' });
-  t.true(lasting.expiresAt > (await store.now()) + 500_000);
+  t.true(lasting.expiresAt > (await database.now()) + 500_000);
 });
 
 eachDatabase(test, 'what may begin is found after the clock was set back', async (t, fresh) => {
   const { database, tables } = await storeKit(t, fresh);
   const store = createRunStore({ database, tables });
-  const now = await store.now();
+  const now = await database.now();
   const ahead = { wakeAt: now + DAYS, updatedAt: now + DAYS };
   const stuck = runOf(ahead, [stepOf('a')]);
   const others = [

@@ -39,6 +39,7 @@ export async function databaseSubject(t: ExecutionContext, fresh: FreshDatabase)
   const { database, tables, eventually } = await storeKit(t, fresh);
   return {
     store: createRunStore({ database, tables }),
+    now: () => database.now(),
     eventually,
     async events({ tenantId, runId }) {
       const query = { orderBy: { seq: 'asc' }, limit: 10_000 } as const;

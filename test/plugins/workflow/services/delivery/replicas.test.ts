@@ -16,7 +16,7 @@ eachDatabase(
   async (t, fresh) => {
     const kit = await storeKit(t, fresh);
     const store = createRunStore(kit);
-    const now = await store.now();
+    const now = await kit.database.now();
     // Near the database's clock, as the clocks of replicas are: events are not three days old.
     const clock = { now: () => now, monotonic: kit.clock.monotonic };
     const got = new Map<string, DeliveredEvent[]>();

@@ -110,7 +110,6 @@ export class MemoryStore {
   #open(): RunStore {
     const isAlive = (worker: string) => (this.workers.get(worker) ?? 0) > this.#now();
     return {
-      now: async () => this.#now(),
       create: async (creation) => this.#create(creation),
       read: async ({ tenantId, runId }) => {
         const state = this.#runs.get(runId)?.state;

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { DatabaseClock } from '../../../../../foundation/data/database-clock.ts';
 import type { RunPlace } from '../../../../../plugins/workflow/contract/engine.ts';
 import type { WorkflowLimits } from '../../../../../plugins/workflow/contract/engines.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
@@ -96,11 +97,14 @@ export class World {
       works.push({ run, step, signal, succeed, fail: reject });
       return promise;
     };
+    const timers = this.time.timers(() => isDead);
+    const clock = new DatabaseClock(async () => T0 + this.time.now + this.skew, timers);
     const runner = createRunner({
       store,
+      clock,
+      timers,
       graphs: { get: async () => this.#graph },
       execute: execute ?? wait,
-      timers: this.time.timers(() => isDead),
       limits: { ...LIMITS, ...limits },
       newId: () => `id-${++this.#ids}`,
       log: pino({}, { write: (line) => void log.push(line) }),
@@ -152,6 +156,7 @@ export class World {
       },
     });
     this.#replicas.push(replica);
+    await clock.renew();
     await replica.open();
     return replica;
   }

@@ -5,8 +5,9 @@ const THIRD_TENANT = '00000000-0000-7000-8000-00000000000c';
 
 /** What is there to be done. */
 export function dueAndOrphanedRuns(define: Define): void {
-  define('due runs come in turns of their tenants, older first', async (t, { store }) => {
-    const now = await store.now();
+  define('due runs come in turns of their tenants, older first', async (t, subject) => {
+    const { store } = subject;
+    const now = await subject.now();
     const start = async (tenantId: string, wakeAt: number | null) => {
       const run = runOf({ tenantId, wakeAt });
       await store.create({ state: run, events: [], sinks: [] });
@@ -24,20 +25,18 @@ export function dueAndOrphanedRuns(define: Define): void {
     t.deepEqual(await store.due(0), []);
   });
 
-  define(
-    'a run is due when its time has come, and no more after a commit',
-    async (t, { store, eventually }) => {
-      const now = await store.now();
-      const state = runOf({ wakeAt: now + 2_000 });
-      await store.create({ state, events: [], sinks: [] });
-      t.deepEqual(await store.due(10), []);
-      await eventually(async () => (await store.due(10)).length === 1);
-      t.true((await store.now()) >= now + 2_000);
-      const after = nextOf(state, { wakeAt: null });
-      t.true(await store.commit({ before: state, after, events: [], sinks: [] }));
-      t.deepEqual(await store.due(10), []);
-    },
-  );
+  define('a run is due when its time has come, and no more after a commit', async (t, subject) => {
+    const { store } = subject;
+    const now = await subject.now();
+    const state = runOf({ wakeAt: now + 2_000 });
+    await store.create({ state, events: [], sinks: [] });
+    t.deepEqual(await store.due(10), []);
+    await subject.eventually(async () => (await store.due(10)).length === 1);
+    t.true((await subject.now()) >= now + 2_000);
+    const after = nextOf(state, { wakeAt: null });
+    t.true(await store.commit({ before: state, after, events: [], sinks: [] }));
+    t.deepEqual(await store.due(10), []);
+  });
 
   define('who owns runs is told which, over all tenants, with their revisions', async (t, { store }) => {
     const mine = [runOf({ owner: 'w1' }), runOf({ owner: 'w1', tenantId: OTHER_TENANT, revision: 4 })];
