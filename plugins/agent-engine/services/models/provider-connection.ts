@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, GatewayError, type Ids, parseRetryAfter } from 'agent-gateway';
-import type { Pool } from 'undici';
+import { type Clock, GatewayError, type Ids, outbound, parseRetryAfter } from 'agent-gateway';
+import type { Dispatcher } from 'undici';
 import { type ModelClient, ModelErrors } from '../../contract.ts';
 import { DEFAULT_TIMEOUTS, inSeconds, type Lifetime, type Timeouts } from './deadlines.ts';
 import { HttpExchange, type ResponseHead } from './http-exchange.ts';
@@ -86,10 +86,13 @@ export type ProviderConnection = ReturnType<typeof createProviderConnection>;
  */
 export function createProviderConnection(origin: string, rules: ConnectionRules) {
   const { timeouts, retry, clock, ids, redact } = rules;
-  let pool: Promise<Pool> | undefined;
+  const pool = outbound({ origin, connections: rules.connections, connectMs: timeouts.connectMs });
   let open = 0;
 
-  function start(connected: Pool, { method = 'POST', path, headers, body }: ProviderCall): HttpExchange {
+  function start(
+    connected: Dispatcher,
+    { method = 'POST', path, headers, body }: ProviderCall,
+  ): HttpExchange {
     rules.beforeCall?.();
     if (open >= rules.connections + rules.maxWaiting) {
       throw ModelErrors.overloaded(undefined, { headers: { 'retry-after': '1' } });
@@ -100,18 +103,9 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     });
   }
 
-  function connect(): Promise<Pool> {
-    // After a failure, in a process without a free file descriptor for example, the next call loads it again.
-    pool ??= openPool(origin, rules).catch((error: unknown) => {
-      pool = undefined;
-      throw error;
-    });
-    return pool;
-  }
-
   async function attempt(call: ProviderCall): Promise<ProviderResponse | Failure> {
     const { signal } = call.lifetime;
-    const connected = await connect();
+    const connected = await pool.connect();
     signal.throwIfAborted();
     const exchange = start(connected, call);
     signal.addEventListener('abort', () => exchange.cancel(signal.reason), { once: true });
@@ -155,22 +149,7 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     }
   }
 
-  return { send, [Symbol.asyncDispose]: async () => (await pool)?.destroy() };
-}
-
-/** undici is loaded with the first call of all. */
-async function openPool(origin: string, { connections, timeouts }: ConnectionRules): Promise<Pool> {
-  const { Pool } = await import('undici');
-  return new Pool(origin, {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: timeouts.connectMs },
-    keepAliveTimeout: 30_000,
-    // undici's own timers also run while a slow client holds the stream back; the deadlines here do not.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  return { send, [Symbol.asyncDispose]: pool.destroy };
 }
 
 function cancelAfter(exchange: HttpExchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {

@@ -1,5 +1,4 @@
-import { assertOutsideTransaction } from 'agent-gateway';
-import type { Agent } from 'undici';
+import { assertOutsideTransaction, outbound } from 'agent-gateway';
 import type { Platform } from '../../contract.ts';
 import type { Addresses } from '../addresses.ts';
 import { ChannelErrors } from '../errors.ts';
@@ -37,19 +36,10 @@ export function createProviders(
     weixin: createWeixin(origins.weixin),
     wecom: createWecom(origins.wecom),
   };
-  let agent: Promise<Agent> | undefined;
-
-  function connect(): Promise<Agent> {
-    // After a failure, in a process without a free file descriptor for example, the next login loads it again.
-    agent ??= openAgent().catch((error: unknown) => {
-      agent = undefined;
-      throw error;
-    });
-    return agent;
-  }
+  const agent = outbound({ connections: CONNECTIONS, connectMs: timeout });
 
   async function ask({ url, body, bearer }: ProviderRequest, signal: AbortSignal): Promise<Answer> {
-    const dispatcher = await connect();
+    const dispatcher = await agent.connect();
     signal.throwIfAborted();
     const response = await dispatcher.request({
       origin: url.origin,
@@ -87,15 +77,8 @@ export function createProviders(
       });
     },
 
-    close: async () => (await agent)?.destroy(),
+    close: agent.destroy,
   };
-}
-
-/** undici is loaded with the first call of all. */
-async function openAgent(): Promise<Agent> {
-  const { Agent } = await import('undici');
-  // The deadline is that of the login.
-  return new Agent({ connections: CONNECTIONS, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
