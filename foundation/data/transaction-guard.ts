@@ -172,12 +172,14 @@ let observing = false;
 
 /**
  * Reports every start of foreign work for which `isWatched` holds, in the asynchronous context that starts it. Costs a hook
- * on every asynchronous resource: for tests. It stays on for the life of the process; calling again changes nothing.
+ * on every asynchronous resource but promises: for tests. It stays on for the life of the process; calling again changes nothing.
  */
 function observeForeignWork(isWatched: () => boolean, report: (work: ForeignWork) => void): void {
   if (observing) return;
   observing = true;
   createHook({
+    // A promise waits for something else, which has a type of its own.
+    trackPromises: false,
     init(_id, type) {
       const what = KINDS[type];
       if (what !== undefined && isWatched()) report({ what, where: place(), exact: EXACT.has(type) });

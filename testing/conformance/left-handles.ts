@@ -49,6 +49,7 @@ export function watchHandles(plugin: Plugin, folder: string | undefined): LeftHa
   const inSetup = new AsyncLocalStorage<true>();
   const handles = new Map<number, Handle>();
   const hook = createHook({
+    trackPromises: false,
     init(id, type, _, resource) {
       const what = KINDS[type];
       if (what === undefined) return;
