@@ -177,7 +177,6 @@ async function openKernel(
 ) {
   const { settings, acpToken } = options;
   const { log, metrics, database, resources, services: parts } = infrastructure;
-  const { events } = parts;
   const { jwt } = settings;
   const authentication = await openAuthentication({ ...infrastructure, ...parts, acpToken, jwt });
   opened.defer(() => authentication.close());
@@ -247,14 +246,10 @@ async function openKernel(
     followLog: options.logging.follow,
   };
   const services = kernelServices(options, infrastructure, authentication, listeners, deployment);
-  const { hints, jobs, durableEvents } = parts;
   return {
     ...infrastructure,
+    ...parts,
     services,
-    events,
-    hints,
-    jobs,
-    durableEvents,
     listeners,
     grpc,
     publication,

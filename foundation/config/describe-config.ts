@@ -1,7 +1,8 @@
-import { createHash, scryptSync } from 'node:crypto';
+import { type ScryptOptions, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { TSchema } from 'typebox';
 import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { choicesOf, fieldCodecs, isMapping } from './field-codec.ts';
+import { choicesOf, isMapping } from './field-codec.ts';
 
 /** One setting as the documentation shows it. */
 export interface SettingDescription {
@@ -50,54 +51,25 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** What stands where a secret is set. */
-const REDACTED = '***';
+const deriveKey = promisify(scrypt) as (
+  password: string,
+  salt: string,
+  length: number,
+  options: ScryptOptions,
+) => Promise<Buffer>;
 
-/** A configuration as an operator may see it: in the form of the file, secrets as `***`, members without a value left out. */
-export function redactConfig(schema: TSchema, value: unknown): Record<string, unknown> {
-  return writeConfig(schema, value, '', () => REDACTED);
-}
+/** About 20 ms, in a thread of Node's. */
+const SCRYPT = { N: 8192, r: 8, p: 1 };
 
 /**
  * Twelve hexadecimal digits that are equal on all replicas with the same configuration and change with every member,
- * secrets included. Secrets go in through scrypt, so that a report of the hash is of little use for guessing them.
+ * secrets included: so it goes through scrypt, and a report of the hash is of little use for guessing them.
+ *
+ * @param config as `readConfig` gives it
  */
-export function configHash(schema: TSchema, value: unknown): string {
-  const digest = (secret: unknown, place: string) =>
-    scryptSync(JSON.stringify(secret), `agent-gateway ${place}`, 32, SCRYPT).toString('base64');
-  const written = JSON.stringify(sorted(writeConfig(schema, value, '', digest)));
-  return createHash('sha256').update(written).digest('hex').slice(0, 12);
-}
-
-// About 20 ms for each secret, once for each start of a plugin.
-const SCRYPT = { N: 8192, r: 8, p: 1 };
-
-function writeConfig(
-  schema: TSchema,
-  value: unknown,
-  place: string,
-  hide: (secret: unknown, place: string) => string,
-): Record<string, unknown> {
-  const given = isMapping(value) ? value : {};
-  const result: Record<string, unknown> = {};
-  for (const [key, member] of membersOf(schema)) {
-    const current = given[key];
-    if (current === undefined) continue;
-    const annotation = annotationOf(member);
-    if (annotation === undefined) result[key] = writeConfig(member, current, `${place}.${key}`, hide);
-    else if (annotation.secret) result[key] = hide(current, `${place}.${key}`);
-    else
-      result[key] = hideUserInfo(fieldCodecs[annotation.kind].toFile(current), (text) =>
-        hide(text, `${place}.${key}`),
-      );
-  }
-  return result;
-}
-
-/** A URL that is not declared a secret may still carry a password. */
-function hideUserInfo(value: unknown, hide: (userInfo: string) => string): unknown {
-  if (typeof value !== 'string') return value;
-  return value.replace(/\/\/(.*)@/s, (_whole, userInfo: string) => `//${hide(userInfo)}@`);
+export async function configHash(config: unknown): Promise<string> {
+  const digest = await deriveKey(JSON.stringify(sorted(config)), 'agent-gateway', 6, SCRYPT);
+  return digest.toString('hex');
 }
 
 function sorted(value: unknown): unknown {

@@ -2,9 +2,7 @@ import { isOfferName, OFFER_PATTERN } from '../base/offers.ts';
 import type { FieldAnnotation, FieldKind } from './field.ts';
 import {
   ADDRESS_PATTERN,
-  type Address,
   DURATION_PATTERN,
-  formatAddress,
   formatDuration,
   formatSize,
   parseAddress,
@@ -19,8 +17,6 @@ interface FieldCodec {
   fromText(text: string, field: FieldAnnotation): unknown;
   /** Reads a value of a YAML file, which is not null. */
   fromFile(value: unknown, field: FieldAnnotation): unknown;
-  /** The value as one would write it into the file; `fromFile` reads it back. */
-  toFile(value: unknown): unknown;
   /** Ends the sentence "… is not". */
   expected(field: FieldAnnotation): string;
   /** What the file may hold, as JSON Schema. */
@@ -43,14 +39,12 @@ const plainBounds = { measure: (value: unknown) => value as number, show: String
 /** A kind whose file form is the same text as the variable's. */
 function textual(codec: {
   parse(text: string, field: FieldAnnotation): unknown;
-  toFile?: (value: unknown) => unknown;
   expected: FieldCodec['expected'];
   jsonSchema: FieldCodec['jsonSchema'];
 }): FieldCodec {
   return {
     fromText: codec.parse,
     fromFile: (value, field) => (typeof value === 'string' ? codec.parse(value, field) : undefined),
-    toFile: codec.toFile ?? same,
     expected: codec.expected,
     jsonSchema: codec.jsonSchema,
   };
@@ -69,7 +63,6 @@ function separated(separator: string, example: string): FieldCodec {
       if (typeof value === 'string') return split(value);
       return Array.isArray(value) && value.every((item) => typeof item === 'string') ? [...value] : undefined;
     },
-    toFile: same,
     expected: () => `a list of texts, write ${example}`,
     jsonSchema: () => ({ anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }),
   };
@@ -100,7 +93,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
       return Number.isSafeInteger(number) ? number : undefined;
     },
     fromFile: (value) => (Number.isSafeInteger(value) ? value : undefined),
-    toFile: same,
     expected: () => 'a whole number',
     jsonSchema: ({ min, max }) => ({ type: 'integer', minimum: min, maximum: max }),
     bounds: plainBounds,
@@ -111,7 +103,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
       return Number.isFinite(number) ? number : undefined;
     },
     fromFile: (value) => (Number.isFinite(value) ? value : undefined),
-    toFile: same,
     expected: () => 'a number',
     jsonSchema: ({ min, max }) => ({ type: 'number', minimum: min, maximum: max }),
     bounds: plainBounds,
@@ -119,7 +110,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
   boolean: {
     fromText: (value) => WORDS.get(value.toLowerCase()),
     fromFile: (value) => (typeof value === 'boolean' ? value : undefined),
-    toFile: same,
     expected: () => 'true or false',
     jsonSchema: () => ({ type: 'boolean' }),
   },
@@ -136,7 +126,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
     fromText: parseDuration,
     fromFile: (value) =>
       typeof value === 'number' ? parseDuration(String(value)) : parseDuration(text(value) ?? ''),
-    toFile: (value) => formatDuration(value as number),
     expected: () => 'a duration, write 30s or 5m',
     jsonSchema: () => ({
       anyOf: [
@@ -150,7 +139,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
     fromText: parseSize,
     fromFile: (value) =>
       typeof value === 'number' ? parseSize(String(value)) : parseSize(text(value) ?? ''),
-    toFile: (value) => formatSize(value as number),
     expected: () => 'a size, write 64KiB or 10MiB',
     jsonSchema: () => ({
       anyOf: [
@@ -164,7 +152,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
   folders: separated(':', 'one/folder:another/folder'),
   address: textual({
     parse: parseAddress,
-    toFile: (value) => formatAddress(value as Address),
     expected: () => 'an address, write host:port, [v6]:port or :port',
     jsonSchema: () => ({ type: 'string', pattern: ADDRESS_PATTERN }),
   }),
@@ -177,7 +164,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
   mapping: {
     fromText: () => undefined,
     fromFile: (value) => (isMapping(value) ? value : undefined),
-    toFile: same,
     expected: () => 'a mapping of names to values',
     jsonSchema: () => ({ type: 'object' }),
   },

@@ -99,11 +99,6 @@ export function parseAddress(text: string): Address | undefined {
   return isHost(written) ? { host: written, port } : undefined;
 }
 
-/** The text of an address, which `parseAddress` reads back. */
-export function formatAddress({ host, port }: Address): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
 /** Is this an IP address (version 6 without brackets) or a host name? `1.2.3.999` is neither. */
 export function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true;

@@ -63,11 +63,12 @@ export function pluginRoutes(
   configuration: GatewayConfiguration,
   version: string,
 ): readonly Route[] {
-  const report = (name: string) => {
+  const slotOf = (name: string) => {
     const slot = host.slots.find(name);
     if (slot === undefined) throw PluginErrors.notFound(`There is no plugin "${name}"`);
-    return reportPlugin(slot, host.desired, version);
+    return slot;
   };
+  const report = (slot: Slot) => reportPlugin(slot, host.desired, version);
   const change = (verb: 'enable' | 'disable' | 'reload', summary: string, shown = Report) =>
     route({
       method: 'POST',
@@ -77,7 +78,7 @@ export function pluginRoutes(
       tag: 'plugins',
       schema: { params: Name, responses: { 200: shown } },
       handle: async ({ params }) => {
-        report(params.name);
+        slotOf(params.name);
         try {
           await configuration[verb](params.name);
         } catch (failure) {
@@ -90,7 +91,7 @@ export function pluginRoutes(
           const told = host.slots.find(plugin)?.lastError?.message ?? message;
           throw PluginErrors.changeFailed(new PluginChangeError(plugin, told).message, { cause });
         }
-        return report(params.name);
+        return report(slotOf(params.name));
       },
     });
   return [
@@ -101,8 +102,8 @@ export function pluginRoutes(
       summary: 'List the plugins with their state',
       tag: 'plugins',
       schema: { responses: { 200: Type.Object({ plugins: Type.Array(Report), total: Type.Integer() }) } },
-      handle: () => {
-        const plugins = host.slots.all.map((slot) => report(slot.name));
+      handle: async () => {
+        const plugins = await Promise.all(host.slots.all.map(report));
         return { plugins, total: plugins.length };
       },
     }),
@@ -113,7 +114,7 @@ export function pluginRoutes(
       summary: 'Read the state of a plugin',
       tag: 'plugins',
       schema: { params: Name, responses: { 200: Report } },
-      handle: ({ params }) => report(params.name),
+      handle: ({ params }) => report(slotOf(params.name)),
     }),
     change('enable', 'Enable a plugin'),
     change('disable', 'Disable a plugin; its calls in flight end first', Disabled),
@@ -133,7 +134,7 @@ export function pluginStatus({ name, plugin, status }: Slot, desired: Desired, v
 }
 
 /** Describes a slot. `version` is the gateway's, for plugins that state none of their own. */
-function reportPlugin(slot: Slot, desired: Desired, version: string): Static<typeof Report> {
+async function reportPlugin(slot: Slot, desired: Desired, version: string): Promise<Static<typeof Report>> {
   const { plugin, current, status, lastError } = slot;
   return {
     ...pluginStatus(slot, desired, version),
@@ -141,7 +142,7 @@ function reportPlugin(slot: Slot, desired: Desired, version: string): Static<typ
     folder: slot.folder,
     generation: slot.generation ?? null,
     since: status.current.at.toISOString(),
-    config_hash: current?.configHash ?? null,
+    config_hash: (await current?.configHash) ?? null,
     started_at: slot.startedAt?.toISOString() ?? null,
     start_ms: slot.startMilliseconds === undefined ? null : Math.round(slot.startMilliseconds),
     in_flight: current?.inFlight.size ?? 0,

@@ -3,7 +3,6 @@ import validRange from 'semver/ranges/valid.js';
 import type { TSchema } from 'typebox';
 import { Type } from '../../foundation/base/type.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
-import { configHash } from '../../foundation/config/describe-config.ts';
 import type { Desired } from '../../foundation/config/desired.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
@@ -17,7 +16,6 @@ import { KERNEL_VERSION } from '../version.ts';
 /** A plugin's configuration, read and checked. */
 interface PluginSettings {
   readonly config: unknown;
-  readonly hash: string;
   /** Where its routes listen; `undefined` for the gateway's own address. */
   readonly address: Address | undefined;
 }
@@ -31,7 +29,7 @@ export function readSettings(plugin: Plugin, desired: Desired, env: Environment)
   const schema: TSchema = plugin.config ?? Type.Object({});
   const sources = pluginSources(desired, plugin.name, env);
   const config = readConfig(schema, sources) as Record<string, unknown>;
-  return { config, hash: configHash(schema, config), address: listenAddress(plugin, config) };
+  return { config, address: listenAddress(plugin, config) };
 }
 
 /** What a plugin says of where it listens. */

@@ -2,6 +2,7 @@ import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../../foundation/base/in-flight.ts';
 import { type OwnedHandles, ownHandles } from '../../foundation/code/owned-handles.ts';
+import { configHash } from '../../foundation/config/describe-config.ts';
 import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
@@ -17,7 +18,6 @@ const ABORT_GRACE = 2_000;
 
 /** What the host gives to a new instance. */
 interface InstanceParts extends Omit<ScopeParts, 'signal' | 'effects' | 'inFlight'> {
-  readonly configHash: string;
   /** The values of the plugin's needs and wants. */
   readonly upstream: Readonly<Record<string, unknown>>;
   readonly metric: ScopeParts['metric'] & { dispose(): void };
@@ -33,7 +33,6 @@ interface InstanceParts extends Omit<ScopeParts, 'signal' | 'effects' | 'inFligh
 export class PluginInstance {
   readonly plugin: Plugin;
   readonly config: unknown;
-  readonly configHash: string;
   readonly effects = new Effects();
   readonly inFlight = new InFlight();
   readonly #controller = new AbortController();
@@ -42,19 +41,18 @@ export class PluginInstance {
   readonly #begun = Promise.withResolvers<boolean>();
   #isListening = false;
   #counted = 0;
+  #configHash: Promise<string> | undefined;
   #tasks: RunningTask[] = [];
   readonly #workers: (HintConsumer | JobWorker)[] = [];
   #stopping: readonly Promise<void>[] = [];
   #drained: Promise<readonly string[]> | undefined;
   #ended: Promise<readonly string[]> | undefined;
-
   readonly #handles: OwnedHandles;
 
   private constructor(parts: InstanceParts) {
     this.#handles = ownHandles(parts.folder);
     this.plugin = parts.plugin;
     this.config = parts.config;
-    this.configHash = parts.configHash;
     this.#log = parts.log;
     if (parts.releaseTables !== undefined) this.effects.undo.push(parts.releaseTables);
     this.effects.undo.push(() => parts.metric.dispose());
@@ -92,6 +90,12 @@ export class PluginInstance {
     } finally {
       close();
     }
+  }
+
+  /** Of its configuration; worked out when it is first asked for. */
+  get configHash(): Promise<string> {
+    this.#configHash ??= configHash(this.config);
+    return this.#configHash;
   }
 
   async #declareServices(): Promise<void> {

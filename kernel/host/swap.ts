@@ -212,7 +212,7 @@ export class PluginSwap {
     const began = clock.monotonic();
     if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
     checkKernelRange(plugin);
-    const { config, hash, address } = readSettings(plugin, desired, this.#parts.env);
+    const { config, address } = readSettings(plugin, desired, this.#parts.env);
     const registration = registrationOf(plugin, desired, catalogue.plugins);
     const { entities, migrations, formerly = [] } = registration;
     const hasTables = [entities, migrations, formerly].some(({ length }) => length > 0);
@@ -228,7 +228,6 @@ export class PluginSwap {
       ...this.#parts,
       plugin,
       config,
-      configHash: hash,
       log: log.child({ plugin: name }),
       upstream: Object.fromEntries(refs.map(([key, ref]) => [key, lookUp(ref.id)])),
       metric: metricsFor(name),

@@ -8,7 +8,6 @@ import anyTest from 'ava';
 import fc from 'fast-check';
 import Type from 'typebox';
 import { ConfigurationError } from '../../../foundation/config/configuration-error.ts';
-import { redactConfig } from '../../../foundation/config/describe-config.ts';
 import { field } from '../../../foundation/config/field.ts';
 import {
   defaultEntry,
@@ -298,9 +297,4 @@ test('editor and gateway agree about a configuration', (t) => {
     { numRuns: 2000 },
   );
   t.pass();
-});
-
-test('what a report shows of a configuration is valid in the file', (t) => {
-  const shown = redactConfig(Config, readConfig(Config, { env: {}, file: { names: ['a'], mode: 'fast' } }));
-  t.true(isValid({ plugins: { demo: { config: shown } } }));
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Static } from 'typebox';
 import Type from 'typebox';
 import { ConfigurationError } from '../../../foundation/config/configuration-error.ts';
-import { configHash, describeConfig, redactConfig } from '../../../foundation/config/describe-config.ts';
+import { configHash, describeConfig } from '../../../foundation/config/describe-config.ts';
 import { field } from '../../../foundation/config/field.ts';
 import { readConfig } from '../../../foundation/config/read-config.ts';
 import type { Address } from '../../../foundation/config/units.ts';
@@ -247,29 +247,13 @@ const Config = Type.Object({
   link: field.url(about),
   auth: Type.Object({ token: field.string({ ...about, secret: true, unset: 'nobody gets in' }) }),
 });
-const readRedacted = (file: unknown = {}) => readConfig(Config, { env: {}, file });
+const readFile = (file: unknown = {}) => readConfig(Config, { env: {}, file });
 
-test('a report shows what one would write into the file, and secrets as ***', (t) => {
-  const value = readRedacted({ link: 'https://me:geheim@x.example/', auth: { token: 'geheim' } });
-  t.deepEqual(redactConfig(Config, value), {
-    wait: '1m30s',
-    room: '64KiB',
-    listen: '[::1]:80',
-    names: [],
-    link: 'https://***@x.example/',
-    auth: { token: '***' },
-  });
-});
-
-test('what a report shows is read back as the same configuration', (t) => {
-  const value = readRedacted({ wait: '1500ms', mode: 'b' });
-  t.deepEqual(readRedacted(redactConfig(Config, value)), value);
-});
-
-test('the hash is the same for equal configurations and another for every change, secrets included', (t) => {
-  const hash = (file?: unknown) => configHash(Config, readRedacted(file));
-  t.regex(hash(), /^[0-9a-f]{12}$/);
-  t.is(hash({ wait: '2m', room: '1KiB' }), hash({ room: 1024, wait: 120 }));
+test('the hash is the same for equal configurations and another for every change, secrets included', async (t) => {
+  const hash = (file?: unknown) => configHash(readFile(file));
+  t.regex(await hash(), /^[0-9a-f]{12}$/);
+  t.is(await hash({ wait: '2m', room: '1KiB' }), await hash({ room: 1024, wait: 120 }));
+  t.is(await configHash({ a: 1, b: [{ c: 2, d: 3 }] }), await configHash({ b: [{ d: 3, c: 2 }], a: 1 }));
   const different = [
     {},
     { wait: '2m' },
@@ -279,7 +263,7 @@ test('the hash is the same for equal configurations and another for every change
     { link: 'https://me:one@x.example/' },
     { link: 'https://me:two@x.example/' },
   ];
-  t.is(new Set(different.map(hash)).size, different.length);
+  t.is(new Set(await Promise.all(different.map(hash))).size, different.length);
 });
 
 test('the description lists every setting with its default, nested ones with their path', (t) => {

@@ -163,6 +163,23 @@ test('where gateway.yaml cannot be changed nothing is switched, and what was set
   t.is((await gateway.request('/resting')).status, 200);
 });
 
+test('a report tells one configuration from another by its hash, which a reload alone does not change', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  const hashOf = async () => (await gateway.request('/admin/v1/plugins')).body.plugins[0].config_hash;
+  const first = await hashOf();
+  t.regex(first, /^[0-9a-f]{12}$/);
+  await gateway.request('/admin/v1/plugins/counter/reload', { method: 'POST' });
+  t.is(await hashOf(), first);
+  await writeFile(
+    path.join(gateway.folder, 'gateway.yaml'),
+    'plugins: { counter: { config: { label: b } } }',
+  );
+  await until(async () => (await hashOf()) !== first);
+  await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+  t.is(await hashOf(), null);
+});
+
 test('an edit of gateway.yaml enables, disables and reconfigures while the gateway runs', async (t) => {
   const { plugin } = counting();
   await using gateway = await startTestGateway({ plugins: [plugin] });

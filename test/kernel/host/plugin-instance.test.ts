@@ -9,7 +9,6 @@ function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []
   return {
     plugin: testPlugin('subject', { setup: setup as never }),
     config: {},
-    configHash: 'abc',
     upstream: {},
     services: {} as never,
     events: {} as never,
