@@ -27,7 +27,7 @@ const files: readonly GeneratedFile[] = [
   gatewaySchemaFile(plugins),
   ...resourceSchemaFiles(kinds),
   settingsTableFile(plugins),
-  skillsTableFile(await readCatalog(BUILTIN_FOLDER)),
+  skillsTableFile(readCatalog(BUILTIN_FOLDER)),
   lockFile,
   ...apiReportFiles(root, declarations),
   ...referenceFiles(contract, catalogues),

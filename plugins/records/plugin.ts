@@ -62,7 +62,7 @@ export default definePlugin({
   async setup(scope) {
     const { clock, ids, database, leases, durableEvents } = scope.services;
     const { metering, pricing } = openMetering(scope);
-    const catalog = await readCatalog(BUILTIN_FOLDER);
+    const catalog = readCatalog(BUILTIN_FOLDER);
     const context = openTenantContext(scope, catalog);
     const data = scope.contributions(SessionDataPoint);
 

@@ -13,7 +13,7 @@ import { skillQuestions } from '../../test/corpus/skills/rates.ts';
 
 const ROUNDS = 15;
 
-const catalog = await readCatalog(BUILTIN_FOLDER);
+const catalog = readCatalog(BUILTIN_FOLDER);
 const installed = readInstalled(catalog)(EMPTY_MANIFEST);
 const questions = (await skillQuestions()).map(({ question }) => question);
 const pasted = questions.join(' ').repeat(20);

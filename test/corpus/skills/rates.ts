@@ -66,7 +66,7 @@ export async function skillRates(): Promise<{
   /** Skills that are listed for small talk, on average. */
   readonly smallTalk: number;
 }> {
-  const catalog = await readCatalog(BUILTIN_FOLDER);
+  const catalog = readCatalog(BUILTIN_FOLDER);
   const search = createSkillSearch(catalog)(readInstalled(catalog)(EMPTY_MANIFEST));
   const listed = (text: string) => fittingSkills(search, [text]).fitting.map(({ name }) => name);
   const answered = (await skillQuestions()).map((asked) => {

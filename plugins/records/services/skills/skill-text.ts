@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FieldError } from 'agent-gateway';
 import { parseDocument } from 'yaml';
@@ -150,12 +150,12 @@ function builtinSkill(name: string, text: string): BuiltinSkill {
   return { ...reading.head, name, text, body: reading.body, sha256: digestOf(text) };
 }
 
-/** Reads the catalog from a folder. Throws when a file cannot be read, and like `createCatalog`. */
-export async function readCatalog(folder: string): Promise<SkillCatalog> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  const texts = await Promise.all(
-    names.map(async (name) => [name, await readFile(path.join(folder, name, 'SKILL.md'), 'utf8')] as const),
-  );
-  return createCatalog(new Map(texts), await readFile(path.join(folder, 'SOUL.md'), 'utf8'));
+/**
+ * Reads the catalog from a folder, at once: the files are part of the code, and each start would spend five times as much on reading them one by one in
+ * threads. Throws when a file cannot be read, and like `createCatalog`.
+ */
+export function readCatalog(folder: string): SkillCatalog {
+  const read = (...file: string[]) => readFileSync(path.join(folder, ...file), 'utf8');
+  const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return createCatalog(new Map(entries.map(({ name }) => [name, read(name, 'SKILL.md')])), read('SOUL.md'));
 }

@@ -24,7 +24,7 @@ export async function startContextGateway(
     migrations,
     points: [EmbeddingsPoint],
     async setup(scope) {
-      const catalog = await readCatalog(BUILTIN_FOLDER);
+      const catalog = readCatalog(BUILTIN_FOLDER);
       context = openTenantContext(scope, catalog);
       scope.contribute(EmbeddingsPoint, testEmbeddings());
       const { memories, profiles, skills, souls } = context;

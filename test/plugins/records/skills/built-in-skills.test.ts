@@ -4,12 +4,12 @@ import { fakeModel, startTestGateway } from '../../../../testing/index.ts';
 import { skillQuestions, skillRates } from '../../../corpus/skills/rates.ts';
 
 test('there are 81 skills', async (t) => {
-  t.is((await readCatalog(BUILTIN_FOLDER)).skills.size, 81);
+  t.is(readCatalog(BUILTIN_FOLDER).skills.size, 81);
 });
 
 test('the questions are 200, two or three for each skill, and none names its skill', async (t) => {
   const questions = await skillQuestions();
-  const { skills } = await readCatalog(BUILTIN_FOLDER);
+  const { skills } = readCatalog(BUILTIN_FOLDER);
   t.is(new Set(questions.map(({ question }) => question)).size, 200);
   for (const name of skills.keys()) {
     const own = questions.filter(({ skill }) => skill === name);

@@ -298,7 +298,7 @@ test('a thousand tenants share what they have not changed, and one that fails do
   const objects = memoryObjects(systemClock);
   await objects.forTenant('bad').put('skills.json', '{"version":2}');
   const live = ['bad', ...Array.from({ length: 1005 }, (_, index) => `t${index}`)];
-  const catalog = await readCatalog(BUILTIN_FOLDER);
+  const catalog = readCatalog(BUILTIN_FOLDER);
   const { provisioning, skills, done, logged } = openReplica(t, database, { objects }, { live, catalog });
   await provisioning.sweep(never);
   t.deepEqual([done.filter((result) => result === 'ok').length, done.length], [1005, 1006]);

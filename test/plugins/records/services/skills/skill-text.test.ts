@@ -118,10 +118,10 @@ test('any text is read or refused', (t) => {
 });
 
 test('the skills and the soul of this build can be read, and are the same catalog each time', async (t) => {
-  const { skills, soul, id } = await readCatalog(BUILTIN_FOLDER);
+  const { skills, soul, id } = readCatalog(BUILTIN_FOLDER);
   t.true(skills.size > 0);
   t.true(Buffer.byteLength(soul) < MAX_SOUL_BYTES);
-  t.is((await readCatalog(BUILTIN_FOLDER)).id, id);
+  t.is(readCatalog(BUILTIN_FOLDER).id, id);
 });
 
 test('another text, name or soul is another catalog; the order of files is not', (t) => {
@@ -147,7 +147,7 @@ test('a wrong skill of the build is named', async (t) => {
   await writeFile(path.join(folder, 'SOUL.md'), '');
   await mkdir(path.join(folder, 'wrong'));
   await writeFile(path.join(folder, 'wrong', 'SKILL.md'), skillText('other'));
-  const catalog = await readCatalog(folder);
+  const catalog = readCatalog(folder);
   t.throws(() => catalog.skills, { message: /built-in skill wrong: name in the front matter/ });
   t.throws(() => createCatalog(new Map([['Wrong', '']]), ''), { message: /Wrong is no name/ });
 });
