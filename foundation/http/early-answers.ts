@@ -1,5 +1,6 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { ServerResponse } from './node-http.ts';
 
 /** Bytes of an unread body that are read for the sake of the connection; a longer one ends it. */
 const DRAINED = 64 * 1024;

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { KernelErrors } from '../base/error-catalogue.ts';
@@ -10,6 +9,7 @@ import { renderError } from '../errors/render.ts';
 import type { HttpMetrics } from '../observability/call-metrics.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isAnswered, linger, REFUSED } from './early-answers.ts';
+import { STATUS_CODES } from './node-http.ts';
 
 /** What answers for requests that never reach the chain. */
 export interface RefusalParts {

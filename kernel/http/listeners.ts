@@ -1,8 +1,9 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
 import { closeGracefully, connectionsOf } from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
+import { createServer } from '../../foundation/http/node-http.ts';
 import { giveUpSlowClients, mayServe } from '../../foundation/http/open-requests.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';

@@ -5,7 +5,7 @@ import { startFakeProvider } from '../support/fake-provider.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { available } from '../support/services.ts';
 
-/** Notes the package of each module that is loaded, by `import` or `require`, in a file of the working directory. */
+/** Notes the package of each module that is loaded, by `import` or `require`, in a file of the working directory, and at the end the fetch of Node. */
 const RECORDER = `
   import { appendFileSync } from 'node:fs';
   import { registerHooks } from 'node:module';
@@ -17,6 +17,10 @@ const RECORDER = `
       known.add(name);
       return next(url, context);
     },
+  });
+  process.on('exit', () => {
+    const isLoaded = process.moduleLoadList.includes('NativeModule internal/deps/undici/undici');
+    if (isLoaded) appendFileSync('packages.txt', "node's fetch\\n");
   });`;
 
 /** The packages that a gateway loads until it has served a request and stopped. */
@@ -41,7 +45,7 @@ const UNUSED = [
   /^@modelcontextprotocol\//,
   /^@opentelemetry\/(exporter-|otlp-|resources|sdk-)/,
   /^(bullmq|ioredis|mariadb|mysql2|pg)$/,
-  /^(croner|dockerode|protobufjs|undici)$/,
+  /^(croner|dockerode|protobufjs|undici|node's fetch)$/,
   // Its 370 modules are needed for types only: `Type` of the foundation makes the same schemas.
   /^typebox$/,
 ];
