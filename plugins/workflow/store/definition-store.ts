@@ -2,6 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import {
   column,
   defineEntity,
+  eachRow,
   holdsText,
   type Page,
   type RowWrite,
@@ -10,7 +11,7 @@ import {
   writes,
 } from 'agent-gateway';
 import type { Graph } from '../contract/graph.ts';
-import { changedColumns, entityName, findRow, fromColumns, inPages, LENGTHS, toColumns } from './rows.ts';
+import { changedColumns, entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
 import type { DefinitionTables } from './tables.ts';
 import {
   nextVersion,
@@ -192,14 +193,9 @@ export function createDefinitionStore(parts: VersionsParts & { readonly definiti
 
     /** All definitions of the tenant, oldest first, read in pages. For data protection. */
     async *all(tenantId: string): AsyncGenerator<StoredDefinition> {
-      const entities = database.forTenant(tenantId);
-      const orderBy = { createdAt: 'asc', id: 'asc' } as const;
-      const pages = inPages(async ({ time, ...start }) => {
-        const where = { ...start, ...(time === undefined ? {} : { createdAt: time }) };
-        const rows = await entities.rows(definitions, where, { orderBy, limit: BATCH });
-        return rows.map((row) => ({ id: row.id, time: row.createdAt, row }));
-      });
-      for await (const page of pages) yield* page.map(({ row }) => storedDefinition(row));
+      const query = { by: ['createdAt', 'id'], page: BATCH } as const;
+      const rows = eachRow(database.forTenant(tenantId), definitions, {}, query);
+      for await (const row of rows) yield storedDefinition(row);
     },
 
     /** Deletes all definitions of the tenant inside the caller's transaction; returns how many. For data protection. */

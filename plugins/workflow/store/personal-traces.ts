@@ -1,4 +1,4 @@
-import { isStorableText, type TenantEntityManager } from 'agent-gateway';
+import { eachRow, isStorableText, type TenantEntityManager } from 'agent-gateway';
 import type { RunEventType } from '../contract/runs.ts';
 import { fromText, toText } from './rows.ts';
 import type { DefinitionTables, WorkflowTables } from './tables.ts';
@@ -57,19 +57,13 @@ async function inAssignees(
 ): Promise<number> {
   let changed = 0;
   const assignee = toText(pseudonym);
-  const query = { limit: BATCH, fields: ['id', 'input'] } as const;
-  for (;;) {
-    const page = await entities.rows(steps, { assignee: toText(userId) }, query);
-    for (const { id, input } of page) {
-      const renamed = typeof input === 'string' ? rename(input) : undefined;
-      changed += await entities.update(
-        steps,
-        { id },
-        renamed === undefined ? { assignee } : { assignee, input: renamed },
-      );
-    }
-    if (page.length < BATCH) return changed;
+  const query = { by: ['id'], fields: ['id', 'input'], page: BATCH } as const;
+  for await (const { id, input } of eachRow(entities, steps, { assignee: toText(userId) }, query)) {
+    const renamed = typeof input === 'string' ? rename(input) : undefined;
+    const changes = renamed === undefined ? { assignee } : { assignee, input: renamed };
+    changed += await entities.update(steps, { id }, changes);
   }
+  return changed;
 }
 
 async function inCompletions(
@@ -78,18 +72,12 @@ async function inCompletions(
   rename: Rename,
 ): Promise<number> {
   let changed = 0;
-  for (let last = ''; ; ) {
-    const where = { id: { $gt: last }, completion: { $ne: null } };
-    const query = { orderBy: { id: 'asc' }, limit: BATCH, fields: ['id', 'completion'] } as const;
-    const page = await entities.rows(steps, where, query);
-    for (const { id, completion } of page) {
-      const renamed = rename(completion as string);
-      if (renamed === undefined) continue;
-      changed += await entities.update(steps, { id }, { completion: renamed });
-    }
-    if (page.length < BATCH) return changed;
-    last = page.at(-1)!.id;
+  const query = { by: ['id'], fields: ['id', 'completion'], page: BATCH } as const;
+  for await (const { id, completion } of eachRow(entities, steps, { completion: { $ne: null } }, query)) {
+    const renamed = rename(completion as string);
+    if (renamed !== undefined) changed += await entities.update(steps, { id }, { completion: renamed });
   }
+  return changed;
 }
 
 async function inEvents(
@@ -98,21 +86,12 @@ async function inEvents(
   rename: Rename,
 ): Promise<number> {
   let changed = 0;
-  const order = { orderBy: { runId: 'asc', seq: 'asc' }, limit: BATCH } as const;
-  const type = { $in: NAMING };
-  for (let last = { runId: '', seq: 0 }; ; ) {
-    // The rest of the run that the last page ended in, then those after it.
-    const rest = await entities.rows(events, { type, runId: last.runId, seq: { $gt: last.seq } }, order);
-    const page =
-      rest.length > 0 ? rest : await entities.rows(events, { type, runId: { $gt: last.runId } }, order);
-    for (const { runId, seq, data } of page) {
-      const renamed = rename(data);
-      if (renamed !== undefined) changed += await entities.update(events, { runId, seq }, { data: renamed });
-    }
-    const end = page.at(-1);
-    if (end === undefined) return changed;
-    last = end;
+  const query = { by: ['runId', 'seq'], page: BATCH } as const;
+  for await (const { runId, seq, data } of eachRow(entities, events, { type: { $in: NAMING } }, query)) {
+    const renamed = rename(data);
+    if (renamed !== undefined) changed += await entities.update(events, { runId, seq }, { data: renamed });
   }
+  return changed;
 }
 
 /** The JSON text with the pseudonym in it, or undefined where the user is not named. */

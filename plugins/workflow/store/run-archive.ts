@@ -1,9 +1,8 @@
-import { type Database, isStorableText, type TenantEntityManager } from 'agent-gateway';
+import { type Database, eachRow, isStorableText, type TenantEntityManager } from 'agent-gateway';
 import { storedName } from '../../records/contract.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
-import { inPages } from './rows.ts';
 import { readRun } from './run-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
@@ -54,32 +53,25 @@ export function createRunArchive({
   readonly tables: WorkflowTables;
 }) {
   /** Ids of runs, oldest first, in pages. */
-  async function* idsOf(entities: TenantEntityManager, scope: ArchiveScope) {
-    for (const whose of runsIn(scope)) yield* idsWhere(entities, whose);
-  }
-
-  async function* idsWhere(entities: TenantEntityManager, whose: ReturnType<typeof runsIn>[number]) {
-    const query = {
-      orderBy: { startedAt: 'asc', id: 'asc' },
-      limit: BATCH,
-      fields: ['id', 'startedAt'],
-    } as const;
-    const pages = inPages(async ({ time, ...start }) => {
-      const where = { ...whose, ...start, ...(time === undefined ? {} : { startedAt: time }) };
-      const rows = await entities.rows(tables.runs, where, query);
-      return rows.map(({ id, startedAt }) => ({ id, time: startedAt }));
-    });
-    for await (const page of pages) yield page.map(({ id }) => id);
+  async function* idsOf(entities: TenantEntityManager, scope: ArchiveScope): AsyncGenerator<string[]> {
+    const query = { by: ['startedAt', 'id'], fields: ['startedAt', 'id'], page: BATCH } as const;
+    let ids: string[] = [];
+    for (const whose of runsIn(scope)) {
+      for await (const { id } of eachRow(entities, tables.runs, whose, query)) {
+        ids.push(id);
+        if (ids.length < BATCH) continue;
+        yield ids;
+        ids = [];
+      }
+    }
+    if (ids.length > 0) yield ids;
   }
 
   async function eventsOf(entities: TenantEntityManager, runId: string): Promise<NewEvent[]> {
     const events: NewEvent[] = [];
-    for (;;) {
-      const where = { runId, seq: { $gt: events.at(-1)?.seq ?? 0 } };
-      const page = await entities.rows(tables.events, where, { orderBy: { seq: 'asc' }, limit: EVENTS });
-      for (const row of page) events.push(storedEvent(row));
-      if (page.length < EVENTS) return events;
-    }
+    const query = { by: ['seq'], page: EVENTS } as const;
+    for await (const row of eachRow(entities, tables.events, { runId }, query)) events.push(storedEvent(row));
+    return events;
   }
 
   return {
