@@ -16,7 +16,6 @@ import type { DefinitionTables } from './tables.ts';
 import {
   nextVersion,
   type StoredVersion,
-  storedVersion,
   type VersionsParts,
   versionRow,
   withFreeNumber,
@@ -171,16 +170,6 @@ export function createDefinitionStore(parts: VersionsParts & { readonly definiti
         const definition = await change(before, changes, added);
         return definition && { definition, version };
       });
-    },
-
-    /** The version that runs start from now: that of the number `latestVersion`. */
-    async latest(tenantId: string, id: string): Promise<StoredVersion | undefined> {
-      const entities = database.forTenant(tenantId);
-      const definition = await findRow(entities, definitions, { id }, ['latestVersion']);
-      const version = definition?.latestVersion ?? undefined;
-      if (version === undefined) return undefined;
-      const row = await findRow(entities, tables.versions, { definitionId: id, version });
-      return row && storedVersion(row);
     },
 
     archive: (before: StoredDefinition) => change(before, { status: 'archived' }),

@@ -8,8 +8,8 @@ import type { WorkflowFile } from './workflow-resource.ts';
 
 /** What resolving works with. */
 interface ResolveParts {
-  readonly store: Pick<DefinitionStore, 'get' | 'latest'>;
-  readonly versions: Pick<Versions, 'ensure'>;
+  readonly store: Pick<DefinitionStore, 'get'>;
+  readonly versions: Pick<Versions, 'ensure' | 'ofNumber'>;
   readonly files: Pick<ResourceView<WorkflowFile>, 'get' | 'list'>;
 }
 
@@ -22,15 +22,15 @@ const MAX_LISTED = 20;
  */
 export function createResolve({ store, versions, files }: ResolveParts) {
   async function ofDefinition(tenantId: string, id: string): Promise<StoredVersion> {
-    const [definition, latest] = await Promise.all([store.get(tenantId, id), store.latest(tenantId, id)]);
+    const definition = await store.get(tenantId, id);
     if (definition === undefined) throw WorkflowErrors.definitionNotFound();
     if (definition.status === 'archived') {
       throw WorkflowErrors.archived('No runs start from an archived definition.');
     }
-    if (definition.status === 'draft' || latest === undefined) {
-      throw WorkflowErrors.notPublished(
-        `Publish it first: POST /v1/workflow-definitions/${definition.id}/publish`,
-      );
+    const { latestVersion } = definition;
+    const latest = latestVersion === null ? undefined : await versions.ofNumber(tenantId, id, latestVersion);
+    if (latest === undefined) {
+      throw WorkflowErrors.notPublished(`Publish it first: POST /v1/workflow-definitions/${id}/publish`);
     }
     return latest;
   }

@@ -72,8 +72,6 @@ export function memoryDefinitions() {
       if (definition === undefined) return undefined;
       return { definition, version: addVersion(before.tenantId, before.id, before.graph, publishedBy) };
     },
-    latest: async (tenantId, id) =>
-      of(tenantId, id)?.latestVersion === null ? undefined : versionsOf(tenantId, id)[0],
     archive: async (before) => change(before, { status: 'archived' }),
     async delete(before) {
       const isThere = of(before.tenantId, before.id)?.revision === before.revision;
