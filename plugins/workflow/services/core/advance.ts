@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../contract/graph.ts';
+import type { TaskCompletion } from '../../contract/runs.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonEqual, jsonLength } from '../graph/json.ts';
-import type { Command, CommandOf, Facts, TaskPayload, TransitionResult, Verdict } from './commands.ts';
+import type { Command, CommandOf, Facts, TransitionResult, Verdict } from './commands.ts';
 import { contextTooLarge, humanTaskTimeout, inputFault, workerLost } from './failures.ts';
 import { activate, follow } from './follow.ts';
 import {
@@ -233,8 +234,8 @@ function taskCompleted(
   return isRoutable ? 'applied' : 'outcome-not-routable';
 }
 
-/** As it was sent: what is absent stays absent. */
-function payloadData({ outcome, output, variables }: TaskPayload): JsonObject {
+/** As it was sent, to be compared as JSON: members that are undefined are absent. */
+function payloadData({ outcome, output, variables }: TaskCompletion): JsonObject {
   return {
     ...(outcome === undefined ? {} : { outcome }),
     ...(output === undefined ? {} : { output }),

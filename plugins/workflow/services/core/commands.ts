@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/graph.ts';
-import type { RunEventType } from '../../contract/runs.ts';
+import type { RunEventType, TaskCompletion } from '../../contract/runs.ts';
 import type { RunState } from './state.ts';
 
 /** Names one delivery of a step. */
@@ -41,20 +41,13 @@ export type Command =
       /** Only this attempt of the task: a task that was opened again may have another assignee. */
       readonly attempt?: number;
       readonly by: string;
-      readonly payload: TaskPayload;
+      readonly payload: TaskCompletion;
     }
   | { readonly type: 'retry'; readonly by: string }
   | { readonly type: 'cancel'; readonly by: string };
 
 /** The command of a type. */
 export type CommandOf<T extends Command['type']> = Extract<Command, { readonly type: T }>;
-
-/** As the person sent it: absent members are absent. */
-export interface TaskPayload {
-  readonly outcome?: string;
-  readonly output?: JsonObject;
-  readonly variables?: JsonObject;
-}
 
 /**
  * The outcome of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The

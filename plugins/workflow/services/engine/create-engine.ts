@@ -5,7 +5,7 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Versions } from '../../store/versions.ts';
-import type { Command, TaskPayload } from '../core/commands.ts';
+import type { Command } from '../core/commands.ts';
 import type { RunState, StepState } from '../core/state.ts';
 import { resultOf, timestamp } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
@@ -64,7 +64,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     place: RunPlace,
     step: StepState,
     by: string,
-    payload: TaskPayload,
+    payload: TaskCompletion,
     isOnce: boolean,
   ): Promise<StepState> {
     // Who may complete it was decided by this attempt of the task.
@@ -167,8 +167,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       const step = await queries.step({ ...place, stepId: stepRunId });
       if (step === undefined) throw WorkflowErrors.taskNotFound();
       if (identity !== undefined) requireAssignee(step.assignee, identity);
-      const payload = payloadOf(completion);
-      const completed = await completeTask(place, step, identity?.id ?? SYSTEM, payload, once);
+      const completed = await completeTask(place, step, identity?.id ?? SYSTEM, completion, once);
       return toStepRecord(runId, completed, redactor);
     },
 
@@ -207,15 +206,6 @@ function notFound(): never {
 
 function stepOf(run: RunState, stepId: string): StepState | undefined {
   return run.steps.values().find((step) => step.id === stepId);
-}
-
-/** Members that are undefined are absent: completions are compared as JSON. */
-function payloadOf({ outcome, output, variables }: TaskCompletion): TaskPayload {
-  return {
-    ...(outcome !== undefined && { outcome }),
-    ...(output !== undefined && { output }),
-    ...(variables !== undefined && { variables }),
-  };
 }
 
 function requireFittingInput(input: JsonObject): void {

@@ -1,6 +1,7 @@
 import { ADMIN_SCOPE, type GatewayError, type Identity } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
-import type { TaskPayload, Verdict } from '../core/commands.ts';
+import type { TaskCompletion } from '../../contract/runs.ts';
+import type { Verdict } from '../core/commands.ts';
 import { conditionText } from '../core/failures.ts';
 import { contextSize, MAX_VARIABLES, type RunState, type StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
@@ -11,7 +12,7 @@ import { MAX_CONTEXT } from '../runner/create-runner.ts';
 interface AskedTask {
   /** As it is now. */
   readonly step: StepState;
-  readonly payload: TaskPayload;
+  readonly payload: TaskCompletion;
   /** Where no edge leads on from the outcome: the graph. */
   readonly graph: CompiledGraph | undefined;
   /** Takes credentials out of conditions: a user who completes a task may not be allowed to see them. */
@@ -115,7 +116,7 @@ function comparisonsOf({ nodes, graph }: CompiledGraph, nodeId: string): readonl
 }
 
 /** How large a run would become by a completion that was refused as too large, and what is allowed. */
-function sizeWith(state: RunState, { output = {}, variables: added }: TaskPayload): string {
+function sizeWith(state: RunState, { output = {}, variables: added }: TaskCompletion): string {
   const variables = added === undefined ? state.variables : { ...state.variables, ...added };
   const length = jsonLength(variables);
   if (length > MAX_VARIABLES) return sizeText('the variables of the run', length, MAX_VARIABLES);

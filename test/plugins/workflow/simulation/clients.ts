@@ -1,4 +1,5 @@
-import type { Command, TaskPayload, Verdict } from '../../../../plugins/workflow/services/core/commands.ts';
+import type { TaskCompletion } from '../../../../plugins/workflow/contract/runs.ts';
+import type { Command, Verdict } from '../../../../plugins/workflow/services/core/commands.ts';
 import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 import type { Runner } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { isFinal } from './rules/state-rules.ts';
@@ -105,7 +106,7 @@ export function createClients(world: World): Clients {
 
   function completeTask(state: RunState, stepId: string, nodeId: string, by: string): void {
     const outcome = random.pick(['yes', 'no', 'maybe', undefined]);
-    const payload: TaskPayload = {
+    const payload: TaskCompletion = {
       ...(outcome !== undefined && { outcome }),
       ...(random.isTrue(0.7) && { output: { value: random.integer(0, 9), flag: random.isTrue(0.5) } }),
       ...(random.isTrue(0.5) && { variables: { k: random.integer(0, 9) } }),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { TaskPayload } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { TaskCompletion } from '../../../../../plugins/workflow/contract/runs.ts';
 
 /** Something to try on a run. Numbers choose among what is there. */
 export type Attempted =
@@ -8,14 +8,14 @@ export type Attempted =
   | { readonly try: 'fail'; readonly which: number; readonly isRetryable: boolean }
   | { readonly try: 'release' | 'late'; readonly which: number }
   | { readonly try: 'lose'; readonly worker: string }
-  | { readonly try: 'complete'; readonly which: number; readonly payload: TaskPayload }
+  | { readonly try: 'complete'; readonly which: number; readonly payload: TaskCompletion }
   | { readonly try: 'pass'; readonly ms: number }
   | { readonly try: 'tick' | 'retry' | 'cancel' };
 
 const is = <T extends string>(name: T) => fc.constant(name);
 const which = fc.nat(20);
 const worker = fc.constantFrom('w1', 'w2');
-const payload: fc.Arbitrary<TaskPayload> = fc.record(
+const payload: fc.Arbitrary<TaskCompletion> = fc.record(
   {
     outcome: fc.constantFrom('a', 'b', 'c'),
     output: fc.record({ pick: fc.nat(1) }),

@@ -1,10 +1,6 @@
 import { strict as assert } from 'node:assert';
-import type {
-  Command,
-  Fence,
-  TaskPayload,
-  Verdict,
-} from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { TaskCompletion } from '../../../../../plugins/workflow/contract/runs.ts';
+import type { Command, Fence, Verdict } from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { Attempted } from './attempts.ts';
 import { foldEvents } from './fold-events.ts';
 import { graphOf, type Plan } from './plan.ts';
@@ -179,7 +175,7 @@ export class RandomRun {
     }
   }
 
-  #completion(node: string, payload: TaskPayload): Trial {
+  #completion(node: string, payload: TaskCompletion): Trial {
     const { run, model } = this;
     const life = model.life(node)!;
     const command = { type: 'task_completed', stepId: run.step(node).id, by: 'bob', payload } as const;
@@ -255,7 +251,7 @@ function pick({ status, attempt, delivery, lost }: ReturnType<RunModel['life']> 
   return { status, attempt, delivery, lost };
 }
 
-function canonical({ outcome, output, variables }: TaskPayload): string {
+function canonical({ outcome, output, variables }: TaskCompletion): string {
   return JSON.stringify([
     outcome ?? 0,
     output?.pick ?? 0,

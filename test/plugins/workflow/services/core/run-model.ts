@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { RunStatus, StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import type { TaskPayload } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunStatus, StepStatus, TaskCompletion } from '../../../../../plugins/workflow/contract/runs.ts';
 import { type Plan, type PlannedNode, RETRY_DELAY } from './plan.ts';
 
 /*
@@ -16,7 +15,7 @@ export type Entry = { readonly at: number } & (
   | { readonly did: 'succeeded'; readonly node: string; readonly output: JsonObject }
   | { readonly did: 'failed'; readonly node: string; readonly isRetryable: boolean }
   | { readonly did: 'released'; readonly node: string }
-  | { readonly did: 'completed'; readonly node: string; readonly payload: TaskPayload }
+  | { readonly did: 'completed'; readonly node: string; readonly payload: TaskCompletion }
 );
 
 /** A node after so many entries. */
@@ -29,7 +28,7 @@ export interface Life {
   readonly dueAt: number;
   /** Indexes of edges, of a completed node. */
   readonly taken: readonly number[];
-  readonly payload?: TaskPayload;
+  readonly payload?: TaskCompletion;
   /** The entry with which it got this status. */
   readonly since: number;
 }

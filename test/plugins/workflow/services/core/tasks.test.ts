@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { TaskPayload } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { TaskCompletion } from '../../../../../plugins/workflow/contract/runs.ts';
 import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
 import { T0, TestRun } from './test-run.ts';
 
@@ -102,15 +102,15 @@ test('variables merge shallowly into new ones; a member __proto__ is data as any
 });
 
 test('the same payload again changes nothing, and another one is refused: payloads are compared as JSON values, as they were sent', (t) => {
-  const sent: TaskPayload = { outcome: 'approved', output: { a: 1, b: [1, { c: null }] } };
+  const sent: TaskCompletion = { outcome: 'approved', output: { a: 1, b: [1, { c: null }] } };
   const run = new TestRun(decision);
   run.complete('h', sent);
   const { state } = run;
-  const same: TaskPayload[] = [
+  const same: TaskCompletion[] = [
     { output: { b: [1, { c: null }], a: 1 }, outcome: 'approved' },
-    { ...sent, variables: undefined } as never,
+    { ...sent, variables: undefined },
   ];
-  const others: TaskPayload[] = [
+  const others: TaskCompletion[] = [
     {},
     { outcome: 'approved' },
     { ...sent, variables: {} },

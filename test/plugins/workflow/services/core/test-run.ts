@@ -1,12 +1,11 @@
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
+import type { StepStatus, TaskCompletion } from '../../../../../plugins/workflow/contract/runs.ts';
 import { advance, startRun } from '../../../../../plugins/workflow/services/core/advance.ts';
 import type {
   Command,
   Facts,
   Fence,
   NewEvent,
-  TaskPayload,
   Verdict,
 } from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
@@ -83,7 +82,7 @@ export class TestRun {
     return this.apply({ type: 'worker_lost', worker })[0]!;
   }
 
-  complete(node: string, payload: TaskPayload = {}, by = 'bob'): Verdict {
+  complete(node: string, payload: TaskCompletion = {}, by = 'bob'): Verdict {
     return this.apply({ type: 'task_completed', stepId: this.step(node).id, by, payload })[0]!;
   }
 
