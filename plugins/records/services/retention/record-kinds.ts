@@ -1,11 +1,4 @@
-import {
-  type Database,
-  eachRow,
-  type Leases,
-  type RetainedRecords,
-  retainedRows,
-  rowsByTenant,
-} from 'agent-gateway';
+import { type Database, eachRow, type Leases, type RetainedRecords, retainedRows } from 'agent-gateway';
 import { ExecutionReceipt } from '../../store/receipts.ts';
 import { Session, SessionMessageEntity } from '../../store/sessions.ts';
 import { UsageRecordRow } from '../../store/usage.ts';
@@ -28,11 +21,12 @@ export function recordKinds(
   const { database, leases } = parts;
 
   const sessions: RetainedRecords = {
-    name: 'sessions',
-    summary: 'Sessions by their last turn, with their messages; receipts and usage stay',
-    sizes: () => rowsByTenant(database, Session),
-    count: (tenantId, before) =>
-      database.forTenant(tenantId).count(Session, before === undefined ? {} : { updatedAt: { $lt: before } }),
+    ...retainedRows(database, {
+      name: 'sessions',
+      summary: 'Sessions by their last turn, with their messages; receipts and usage stay',
+      entity: Session,
+      older: (before) => ({ updatedAt: { $lt: before } }),
+    }),
     async *deleteBefore(tenantId, before, signal) {
       const entities = database.forTenant(tenantId);
       const query = { by: ['updatedAt', 'id'], fields: ['id', 'updatedAt'], page: SESSIONS } as const;
@@ -49,13 +43,12 @@ export function recordKinds(
   };
 
   const messages: RetainedRecords = {
-    name: 'session_messages',
-    summary: 'Messages of sessions that go on: whole turns, by their end',
-    sizes: () => rowsByTenant(database, SessionMessageEntity),
-    count: (tenantId, before) =>
-      database
-        .forTenant(tenantId)
-        .count(SessionMessageEntity, before === undefined ? {} : { createdAt: { $lt: before } }),
+    ...retainedRows(database, {
+      name: 'session_messages',
+      summary: 'Messages of sessions that go on: whole turns, by their end',
+      entity: SessionMessageEntity,
+      older: (before) => ({ createdAt: { $lt: before } }),
+    }),
     async *deleteBefore(tenantId, before, signal) {
       const entities = database.forTenant(tenantId);
       const query = { by: ['id'], fields: ['id', 'createdAt'], page: SESSIONS } as const;
