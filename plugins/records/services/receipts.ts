@@ -91,22 +91,13 @@ function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'c
 }
 
 /** The receipt of a row. */
-export function toReceipt(row: ReceiptRow): Receipt {
+export function toReceipt({ idempotencyKey: _key, ...row }: ReceiptRow): Receipt {
   return {
-    id: row.id,
-    tenantId: row.tenantId,
-    sessionId: row.sessionId,
-    userId: row.userId,
-    toolName: row.toolName,
+    ...row,
     input: JSON.parse(row.input),
     output: JSON.parse(row.output),
     status: row.status as ReceiptStatus,
-    durationMs: row.durationMs,
     idempotencyId: row.idempotencyId === null ? null : JSON.parse(row.idempotencyId),
-    startedAt: row.startedAt ?? null,
-    requestId: row.requestId ?? null,
-    traceId: row.traceId,
-    createdAt: row.createdAt,
   };
 }
 

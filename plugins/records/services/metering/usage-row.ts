@@ -56,27 +56,18 @@ function spanRow(span: CallSpan | undefined) {
 }
 
 /** The record of a row. */
-export function toRecord(row: UsageRow): UsageRecord {
+export function toRecord({
+  tenantId,
+  day,
+  estimated,
+  costMicros: micros,
+  costPicos: picos,
+  ...row
+}: UsageRow): UsageRecord {
   return {
-    id: row.id,
-    sessionId: row.sessionId,
-    userId: row.userId,
-    identityId: row.identityId,
-    source: row.source,
-    model: row.model,
-    provider: row.provider,
-    providerModel: row.providerModel,
-    inputTokens: row.inputTokens,
-    outputTokens: row.outputTokens,
-    cacheReadTokens: row.cacheReadTokens,
-    cacheWriteTokens: row.cacheWriteTokens,
-    isEstimated: row.estimated === 1,
-    costUsd: dollarsOfParts({ micros: row.costMicros, picos: row.costPicos }),
-    createdAt: row.createdAt,
-    requestId: row.requestId,
-    traceId: row.traceId,
-    startedAt: row.startedAt,
-    durationMs: row.durationMs,
+    ...row,
+    isEstimated: estimated === 1,
+    costUsd: dollarsOfParts({ micros, picos }),
     status: row.status as UsageRecord['status'],
   };
 }

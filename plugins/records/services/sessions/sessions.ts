@@ -87,10 +87,8 @@ async function find(
   return row;
 }
 
-function toRecord(row: SessionRow): SessionRecord {
-  const { tenantId, id, identityId, userId, model, turns, inputTokens, outputTokens, createdAt, updatedAt } =
-    row;
-  return { tenantId, id, identityId, userId, model, turns, inputTokens, outputTokens, createdAt, updatedAt };
+function toRecord({ messageCount, messageBytes, ...record }: SessionRow): SessionRecord {
+  return record;
 }
 
 function toMessage({ id, seq, message, tokenCount, createdAt }: SessionMessageRow): SessionMessage {
