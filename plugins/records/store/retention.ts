@@ -54,16 +54,6 @@ export async function findRulesOf(
   return new Map(rows.map((row) => [row.tenantId, row]));
 }
 
-/** Writes a rule, over the one that is there. */
-export function saveRule(entities: TenantEntityManager, kind: string, rule: StoredRule): Promise<void> {
-  return entities.upsert(RetentionRuleRow, { kind, ...rule }, { conflict: ['kind'] });
-}
-
-/** False where there is none. */
-export async function deleteRule(entities: TenantEntityManager, kind: string): Promise<boolean> {
-  return (await entities.delete(RetentionRuleRow, { kind })) > 0;
-}
-
 /** Stores how many records of a kind there are, by tenant, replacing the previous counts. */
 export async function saveSizes(
   database: Pick<Database, 'transaction'>,

@@ -71,16 +71,6 @@ export function sessionWrite(before: SessionRow | undefined, row: SessionRow): R
   return writes.update(Session, { id, turns: before.turns }, changed, { expect: 1 });
 }
 
-/** Deletes a session; false when there is none, or with `unusedSince` one that was used since. */
-export async function deleteSession(
-  entities: TenantEntityManager,
-  id: string,
-  unusedSince?: Date,
-): Promise<boolean> {
-  const unused = unusedSince === undefined ? {} : { updatedAt: { $lt: unusedSince } };
-  return (await entities.delete(Session, { id, ...unused })) > 0;
-}
-
 /** Longest role that is stored next to the message, in characters; the migration `001-sessions` has the same. */
 export const ROLE_LENGTH = 32;
 
@@ -190,9 +180,4 @@ export function findOutlines(
 /** How many messages a session has. */
 export function countMessages(entities: TenantEntityManager, sessionId: string): Promise<number> {
   return entities.count(SessionMessageEntity, { sessionId, role: { $ne: DELETED } });
-}
-
-/** Deletes all messages of a session; returns how many. */
-export function deleteMessages(entities: TenantEntityManager, sessionId: string): Promise<number> {
-  return entities.delete(SessionMessageEntity, { sessionId });
 }

@@ -25,11 +25,6 @@ export async function findState(entities: TenantEntityManager): Promise<Provisio
   return (await entities.findOne(SkillProvisioningEntity, {})) ?? undefined;
 }
 
-/** Forgets that the tenant was provisioned: the next sweep provisions it again. */
-export async function forgetProvisioning(entities: TenantEntityManager): Promise<void> {
-  await entities.delete(SkillProvisioningEntity, {});
-}
-
 /** The states of some tenants, for the sweep over all of them. */
 export async function statesOf(
   database: Pick<Database, 'system'>,

@@ -6,7 +6,7 @@ import {
   raw,
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import { column, type Database, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
 
 /** Lengths of the columns, in characters; the migration `003-usage` has the same. */
 export const USAGE_LENGTHS = {
@@ -66,16 +66,6 @@ export const UsageRecordRow = defineEntity({
 
 /** A row of `usage_records`. */
 export type UsageRow = InferEntity<typeof UsageRecordRow>;
-
-/** A page of the records that match, newest first, and the number of all. */
-export function findUsage(
-  entities: TenantEntityManager,
-  where: Partial<Pick<UsageRow, 'sessionId' | 'requestId' | 'userId' | 'identityId'>>,
-  { limit, offset }: Page,
-): Promise<[UsageRow[], number]> {
-  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
-  return entities.page(UsageRecordRow, where, { orderBy, limit, offset });
-}
 
 /** What of the records is added up. */
 export const SUMMED = [

@@ -9,11 +9,11 @@ import {
 import { storableText } from '../../store/storable-text.ts';
 import {
   countSessions,
-  findUsage,
   type OfTenants,
   sumAcrossTenants,
   sumByDay,
   USAGE_LENGTHS,
+  UsageRecordRow,
   type UsageSums,
 } from '../../store/usage.ts';
 import {
@@ -108,7 +108,8 @@ export function createUsageReports({
         ...(identityId !== undefined && { identityId: storedName(identityId) }),
         ...(userId !== undefined && { userId: storedName(userId) }),
       };
-      const [rows, total] = await findUsage(entities, where, page);
+      const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+      const [rows, total] = await entities.page(UsageRecordRow, where, { orderBy, ...page });
       return { records: rows.map(toRecord), total };
     },
   };

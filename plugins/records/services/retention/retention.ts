@@ -1,6 +1,6 @@
 import type { Clock, Database, RetainedRecords } from 'agent-gateway';
 import { type Retention, RetentionErrors, type RetentionInForce } from '../../contract.ts';
-import { deleteRule, findRules, type StoredRule, saveRule } from '../../store/retention.ts';
+import { findRules, RetentionRuleRow, type StoredRule } from '../../store/retention.ts';
 import { ruleOf } from './rules.ts';
 
 /** What the rules of retention are kept with. */
@@ -38,14 +38,15 @@ export function createRetention(parts: RetentionParts): Retention {
 
     async set(tenantId, name, keep) {
       const kind = kindOf(name);
-      const rule = { keepMs: keep, deletesFrom: new Date(clock.now() + grace) };
-      await saveRule(database.forTenant(tenantId), name, rule);
+      const rule = { kind: name, keepMs: keep, deletesFrom: new Date(clock.now() + grace) };
+      await database.forTenant(tenantId).upsert(RetentionRuleRow, rule, { conflict: ['kind'] });
       return inForce(kind, rule);
     },
 
     async reset(tenantId, name) {
-      kindOf(name);
-      if (!(await deleteRule(database.forTenant(tenantId), name))) throw RetentionErrors.notFound();
+      const { name: kind } = kindOf(name);
+      const deleted = await database.forTenant(tenantId).delete(RetentionRuleRow, { kind });
+      if (deleted === 0) throw RetentionErrors.notFound();
     },
 
     async preview(tenantId, name, keep) {

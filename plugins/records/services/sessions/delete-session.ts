@@ -1,6 +1,6 @@
 import type { DurableEvents, TenantEntityManager } from 'agent-gateway';
 import { type DeletionReason, type SessionData, SessionsDeleted } from '../../contract.ts';
-import { deleteMessages, deleteSession } from '../../store/sessions.ts';
+import { Session, SessionMessageEntity } from '../../store/sessions.ts';
 
 /** How often a deletion that lost a race in the database is retried. */
 const RETRIES = 5;
@@ -31,8 +31,9 @@ export function deleteWholeSession(
   return entities.transaction(
     async (inside) => {
       // The session first: a turn that commits at this moment ends before, so that its messages go too.
-      if (!(await deleteSession(inside, id, unusedSince))) return false;
-      await deleteMessages(inside, id);
+      const unused = unusedSince === undefined ? {} : { updatedAt: { $lt: unusedSince } };
+      if ((await inside.delete(Session, { id, ...unused })) === 0) return false;
+      await inside.delete(SessionMessageEntity, { sessionId: id });
       for (const { remove } of data()) await remove(inside, id);
       await durableEvents.publish(inside, SessionsDeleted, { session_ids: [id], reason });
       return true;

@@ -1,6 +1,6 @@
 import { defineJob, forEachLimited, type JobHandler, type StoredObjects, Type } from 'agent-gateway';
 import type { Provisioning } from '../../contract.ts';
-import { forgetProvisioning } from '../../store/skill-provisionings.ts';
+import { SkillProvisioningEntity } from '../../store/skill-provisionings.ts';
 import { withoutSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
 import { MANIFEST_KEY, nameOfSkill, SKILL_FOLDER, SOUL_KEY, skillKey } from './skill-objects.ts';
@@ -41,7 +41,8 @@ export function forgetSkills(parts: {
         souls.forget(tenantId);
       },
     );
-    await forgetProvisioning(entities());
+    // Also when the request is lost: the next sweep provisions the tenant again.
+    await entities().delete(SkillProvisioningEntity, {});
     await provisioning.kick(tenantId);
   };
 }
