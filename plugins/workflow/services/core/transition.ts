@@ -90,16 +90,12 @@ export class Transition {
     isMeant: (step: StepState) => boolean = () => true,
   ): readonly StepState[] {
     if (statuses.every((status) => this.#tally[status] === 0)) return [];
-    const steps: StepState[] = [];
-    for (const step of this.#next.steps.values()) {
-      if (statuses.includes(step.status) && isMeant(step)) steps.push(step);
-    }
-    return steps.sort((one, other) => this.node(one).rank - this.node(other).rank);
+    const steps = this.#next.steps.values().filter((step) => statuses.includes(step.status) && isMeant(step));
+    return [...steps].sort((one, other) => this.node(one).rank - this.node(other).rank);
   }
 
   step(id: string): StepState | undefined {
-    for (const step of this.#next.steps.values()) if (step.id === id) return step;
-    return undefined;
+    return this.#next.steps.values().find((step) => step.id === id);
   }
 
   /** The running step of a delivery; undefined when that delivery is over. */

@@ -30,12 +30,8 @@ export class InFlightSteps {
 
   /** Steps that the worker owns in this state, and that are not in flight. */
   missing({ owner, steps }: RunState, worker: string | undefined): readonly StepState[] {
-    const missing: StepState[] = [];
-    if (worker === undefined || owner !== worker) return missing;
-    for (const step of steps.values()) {
-      if (step.status === 'running' && !this.#calls.get(step.id)?.is(step)) missing.push(step);
-    }
-    return missing;
+    if (worker === undefined || owner !== worker) return [];
+    return [...steps.values().filter((step) => step.status === 'running' && !this.#callOf(step))];
   }
 
   /** Begins claimed steps, for which slots are kept. Steps that must not begin here are given back. */
@@ -59,12 +55,8 @@ export class InFlightSteps {
   /** Stops calls whose step is over, or belongs to another worker. */
   stopOthers({ steps }: RunState): void {
     if (this.#calls.size === 0) return;
-    const kept = new Set<StepCall>();
-    for (const step of steps.values()) {
-      const call = this.#calls.get(step.id);
-      if (step.status === 'running' && call?.is(step)) kept.add(call);
-    }
-    if (kept.size === this.#calls.size) return;
+    const running = steps.values().filter(({ status }) => status === 'running');
+    const kept = new Set(running.map((step) => this.#callOf(step)));
     for (const call of this.#calls.values()) {
       if (!kept.has(call)) this.#drop(call, 'The step was cancelled, or given to another worker');
     }
@@ -89,6 +81,12 @@ export class InFlightSteps {
       this.#slots.freeOne();
       this.#mailbox.ended(call, { type: 'released', fence: call.fence });
     }
+  }
+
+  /** The call that carries out this very delivery. */
+  #callOf(step: StepState): StepCall | undefined {
+    const call = this.#calls.get(step.id);
+    return call?.is(step) ? call : undefined;
   }
 
   #drop(call: StepCall, reason: string): void {
