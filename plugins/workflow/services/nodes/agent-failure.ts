@@ -8,14 +8,10 @@ interface FailureKind {
   readonly code: string;
   readonly isRetryable: boolean;
   /** What the author of the graph can do about it. */
-  readonly advice?: string;
+  readonly advice?: string | undefined;
 }
 
-const final = (code: string, advice?: string): FailureKind => ({
-  code,
-  isRetryable: false,
-  ...(advice !== undefined && { advice }),
-});
+const final = (code: string, advice?: string): FailureKind => ({ code, isRetryable: false, advice });
 const passing = (code: string): FailureKind => ({ code, isRetryable: true });
 
 /**

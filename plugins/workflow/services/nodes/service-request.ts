@@ -113,7 +113,7 @@ const MAX_CHARACTERS = 30_000;
 function serviceHeaders(given: Json | undefined): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   if (given === undefined || given === null || given === '') return fields;
-  if (typeof given !== 'object' || Array.isArray(given)) throw badHeader('`headers` is no object.');
+  if (!isObject(given)) throw badHeader('`headers` is no object.');
   let characters = 0;
   for (const [spelling, value] of Object.entries(given)) {
     const name = spelling.toLowerCase();
@@ -138,9 +138,7 @@ function headerValue(name: string, value: string): string {
   );
 }
 
-function badHeader(message: string): StepFailure {
-  return new StepFailure('bad_header', message, { isRetryable: false });
-}
+const badHeader = (message: string) => refused('bad_header', message);
 
 /** Values that were resolved for one request. */
 export interface ResolvedSecrets {
@@ -193,11 +191,7 @@ export async function resolveSecrets(
   use: TenantSecretUse,
 ): Promise<ResolvedSecrets> {
   const [problem] = secretHeaderProblems(given);
-  if (problem !== undefined) {
-    throw new StepFailure('bad_header', `The header ${problem.name} ${problem.message}`, {
-      isRetryable: false,
-    });
-  }
+  if (problem !== undefined) throw badHeader(`The header ${problem.name} ${problem.message}`);
   const values: string[] = [];
   const headers: Record<string, string> = {};
   for (const [name, text] of entriesOf(given)) {
