@@ -1,6 +1,7 @@
 import type { Guard } from '../../../agent-engine/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { NewEvent } from '../core/commands.ts';
+import { isObject, ownMember } from '../graph/json.ts';
 import type { RunStore } from '../ports/run-store.ts';
 
 /** What the views need of the guardrails. */
@@ -39,8 +40,8 @@ export function maskConfig(config: JsonObject): JsonObject {
 }
 
 function maskHeaders(config: JsonObject): JsonObject {
-  const headers = Object.hasOwn(config, 'headers') ? config.headers : undefined;
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return config;
+  const headers = ownMember(config, 'headers');
+  if (!isObject(headers)) return config;
   const entries = Object.entries(headers);
   if (!entries.some(([name]) => isSensitiveName(name))) return config;
   const masked = entries.map(([name, value]) => [name, isSensitiveName(name) ? MASKED : value]);
@@ -48,7 +49,7 @@ function maskHeaders(config: JsonObject): JsonObject {
 }
 
 function maskUrl(config: JsonObject): JsonObject {
-  const url = Object.hasOwn(config, 'url') ? config.url : undefined;
+  const url = ownMember(config, 'url');
   if (typeof url !== 'string') return config;
   const masked = url.replaceAll(PARAMETER, (parameter: string, mark: string, name: string, value: string) =>
     isSensitiveName(name) && value !== '' && !WHOLE_TEMPLATE.test(value)
