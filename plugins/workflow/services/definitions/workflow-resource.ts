@@ -108,11 +108,10 @@ export function isPluginType(type: string): boolean {
 
 /** The built-in types of `types`, and, for the nodes of a graph, types that plugins may bring, registered or not, with any configuration. */
 function withPluginTypesOf(graph: Graph, types: NodeTypes): NodeTypes {
-  const isBuiltin = (type: string) => !isPluginType(type);
   const named = new Set(graph.nodes.map(({ type }) => type).filter(isPluginType));
   return {
-    get: (type) => (named.has(type) ? anyType(type) : isBuiltin(type) ? types.get(type) : undefined),
-    names: () => [...types.names().filter(isBuiltin), ...named],
+    get: (type) => (named.has(type) ? anyType(type) : types.get(type)),
+    names: () => [...types.names().filter((type) => !isPluginType(type)), ...named],
   };
 }
 
