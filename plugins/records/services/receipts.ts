@@ -109,9 +109,5 @@ function idempotencyKey(idempotencyId: string): string {
 /** The beginning of a text, never half a character, and `…` where something is left out. */
 function shortened(text: string): string {
   if (text.length <= MAX_RECEIPT_TEXT) return text;
-  const last = MAX_RECEIPT_TEXT - 1;
-  const end = isHighSurrogate(text.charCodeAt(last - 1)) ? last - 1 : last;
-  return `${text.slice(0, end)}…`;
+  return `${text.slice(0, MAX_RECEIPT_TEXT - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
-
-const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
