@@ -40,19 +40,9 @@ export function createSkillSearch(catalog: SkillCatalog): (installed: InstalledS
   };
 
   function open({ byName, list }: InstalledSkills): SkillSearch {
-    const own = [...byName].flatMap(([name, { entry, shared: builtin }]) =>
-      builtin === undefined
-        ? [
-            itemOf({
-              name,
-              description: entry.description,
-              title: '',
-              said: '',
-              terms: (entry.terms ?? '').split(' '),
-            }),
-          ]
-        : [],
-    );
+    const own = [...byName.values()]
+      .filter((skill) => skill.shared === undefined)
+      .map(({ entry, summary }) => itemOf({ ...summary, terms: (entry.terms ?? '').split(' ') }));
     let ownIndex: SkillIndex<string> | undefined;
     return {
       total: list.length,
@@ -115,7 +105,7 @@ function builtinItems(catalog: SkillCatalog): readonly IndexedItem<string>[] {
     for (const [name, text] of saidOfOthers(body)) said.set(name, `${said.get(name) ?? ''} ${text}`);
   }
   return all.map(({ name, description, body }) =>
-    itemOf({ name, description, title: titleOf(body), said: said.get(name) ?? '', terms: bodyTerms(body) }),
+    itemOf({ name, description, title: titleOf(body), said: said.get(name), terms: bodyTerms(body) }),
   );
 }
 
@@ -130,8 +120,8 @@ function saidOfOthers(body: string): readonly (readonly [name: string, text: str
 function itemOf(skill: {
   readonly name: string;
   readonly description: string;
-  readonly title: string;
-  readonly said: string;
+  readonly title?: string | undefined;
+  readonly said?: string | undefined;
   readonly terms: readonly string[];
 }): IndexedItem<string> {
   const terms = new Map(countsOf(skill.terms.filter((term) => term !== '')));
@@ -140,13 +130,13 @@ function itemOf(skill: {
   };
   add(skill.name, FIELDS.name);
   add(skill.description, FIELDS.description);
-  add(skill.title, FIELDS.title);
-  add(skill.said, FIELDS.said);
+  add(skill.title ?? '', FIELDS.title);
+  add(skill.said ?? '', FIELDS.said);
   return { item: skill.name, terms };
 }
 
-function titleOf(body: string): string {
-  return /^# (.+)$/m.exec(body)?.[1] ?? '';
+function titleOf(body: string): string | undefined {
+  return /^# (.+)$/m.exec(body)?.[1];
 }
 
 const NOT_FOR = /^\*\*Not for:\*\*[\s\S]*?(?:\n\n|$)/m;
