@@ -4,6 +4,7 @@ import {
   type Clock,
   holdsText,
   KeyedMutex,
+  type LiveResource,
   type Page,
   type ResourceView,
   type Scope,
@@ -100,10 +101,8 @@ export function createDefinitions(parts: DefinitionsParts) {
   const showTo = ({ isAuthor }: DefinitionCaller): ShowGraph => (isAuthor ? asWritten : redacted);
 
   /** Files belong to the deployment: no caller is their author, so their graphs are always redacted. */
-  function findFile(id: string): DefinitionRecord | undefined {
-    const found = isDefinitionId(id) ? undefined : files.list().find(({ name }) => name === id);
-    return found && fileRecord(found.value, found.generation, redacted);
-  }
+  const ofFile = ({ value, generation }: LiveResource<WorkflowFile>) =>
+    fileRecord(value, generation, redacted);
 
   async function stored({ tenantId }: DefinitionCaller, id: string): Promise<StoredDefinition> {
     if (files.get(id) !== undefined) {
@@ -115,7 +114,8 @@ export function createDefinitions(parts: DefinitionsParts) {
   }
 
   async function get(caller: DefinitionCaller, id: string): Promise<DefinitionRecord> {
-    return findFile(id) ?? definitionRecord(await stored(caller, id), showTo(caller));
+    const file = isDefinitionId(id) ? undefined : files.list().find(({ name }) => name === id);
+    return file ? ofFile(file) : definitionRecord(await stored(caller, id), showTo(caller));
   }
 
   /**
@@ -200,15 +200,10 @@ export function createDefinitions(parts: DefinitionsParts) {
       const start = Math.max(0, page.offset - total);
       const room = page.limit - definitions.length;
       const show = showTo(caller);
-      const records = [
-        ...definitions.map((definition) => () => definitionRecord(definition, show)),
-        ...all.slice(start, start + room).map(
-          ({ value, generation }) =>
-            () =>
-              fileRecord(value, generation, redacted),
-        ),
+      const shown = [
+        ...(await mapYielding(definitions, (definition) => definitionRecord(definition, show), clock)),
+        ...(await mapYielding(all.slice(start, start + room), ofFile, clock)),
       ];
-      const shown = await mapYielding(records, (record) => record(), clock);
       return { definitions: shown, total: total + all.length };
     },
 
