@@ -8,7 +8,7 @@ import {
   throttledLog,
   within,
 } from 'agent-gateway';
-import type { Memories, Preamble, Preambles, Principal, Profiles, Souls } from '../../contract.ts';
+import type { Memories, Preamble, Principal, Profiles, Souls } from '../../contract.ts';
 import type { SkillSearch } from '../skills/skill-search.ts';
 import { composeHead, type PreambleHead, type PreambleParts, withSkills } from './compose-preamble.ts';
 import { fittingSkills } from './fitting-skills.ts';
@@ -40,13 +40,6 @@ export interface PreamblesParts {
 }
 
 type TenantParts = Pick<PreambleParts, 'soul'> & { readonly skills: SkillSearch | undefined };
-/** What is cached of preambles. */
-interface PreambleCaches {
-  forgetTenant(tenantId: string): void;
-  forgetUser(tenantId: string, userId: string): void;
-  clear(): void;
-}
-
 type UserParts = Pick<PreambleParts, 'profile' | 'memories'>;
 
 interface Composed {
@@ -56,7 +49,7 @@ interface Composed {
 }
 
 /** Makes the preambles. Their content is a second old at most; a part that failed is left out for five seconds. */
-export function createPreambles(parts: PreamblesParts): Preambles & PreambleCaches {
+export function createPreambles(parts: PreamblesParts) {
   const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
   const defaultSoul = parts.defaultSoul.trim();
   const readPart = createPartReader(clock, log);
