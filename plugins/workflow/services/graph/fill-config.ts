@@ -65,10 +65,7 @@ function readText(text: string, mode: Exclude<TemplateMode, 'none'>): Part {
 
 function fillText({ parts }: Template, mode: 'text' | 'url', insertion: Insertion): string {
   let filled = '';
-  for (const part of parts) {
-    if (typeof part === 'string') filled += part;
-    else filled += mode === 'url' ? insertion.urlText(part) : insertion.text(part);
-  }
+  for (const part of parts) filled += typeof part === 'string' ? part : insertion.text(part, mode);
   return filled;
 }
 
@@ -96,22 +93,22 @@ function createInsertion(data: RunData) {
     return text ?? '';
   }
 
-  function take(text: string): string {
-    left -= text.length;
-    return left < 0 ? '' : text;
+  /** The value as text: strings as they are, everything else as JSON; in a URL percent-encoded for one place in it. */
+  function text(reference: Reference, mode: 'text' | 'url'): string {
+    if (left < 0) return '';
+    const known = textOf(reference);
+    const inserted = mode === 'url' ? encodePart(known) : known;
+    left -= inserted.length;
+    return left < 0 ? '' : inserted;
   }
 
   return {
+    text,
     /** The value as it is, with its JSON type; an empty text where there is none. */
-    value: (reference: Reference): Json => {
-      if (left < 0) return '';
-      take(textOf(reference));
+    value(reference: Reference): Json {
+      text(reference, 'text');
       return left < 0 ? '' : found(reference);
     },
-    /** The value as text: strings as they are, everything else as JSON. */
-    text: (reference: Reference) => (left < 0 ? '' : take(textOf(reference))),
-    /** The same, percent-encoded for one place in a URL. */
-    urlText: (reference: Reference) => (left < 0 ? '' : take(encodePart(textOf(reference)))),
     /** References that led nowhere, each once. */
     get missing(): readonly string[] {
       return [...missing];
