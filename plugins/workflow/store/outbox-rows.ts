@@ -88,17 +88,7 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
         created_at as ${sql.ref('createdAt')}, ${first(sql`earlier.from_seq`)} as ${sql.ref('firstSeq')},
         ${first(sql`earlier.next_at`)} as ${sql.ref('firstNextAt')}, ${now} as ${sql.ref('now')}
       from ${outbox} as here where ${which} order by ${order} limit ${sql.lit(limit)}`);
-    return rows.map(
-      (row): WaitingRow => ({
-        runId: String(row.runId),
-        fromSeq: Number(row.fromSeq),
-        tenantId: String(row.tenantId),
-        createdAt: Number(row.createdAt),
-        firstSeq: Number(row.firstSeq),
-        firstNextAt: Number(row.firstNextAt),
-        now: Number(row.now),
-      }),
-    );
+    return withNumbers(rows, ['fromSeq', 'createdAt', 'firstSeq', 'firstNextAt', 'now']);
   }
 
   async function change(statement: Condition): Promise<number> {
@@ -125,8 +115,8 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
       where ${these(sink, keys)} and from_seq = (select min(earlier.from_seq) from ${outbox} as earlier
         where earlier.run_id = here.run_id and earlier.sink = here.sink)`);
     if (rows.length === 0) return;
-    const woken = rows.map((row) => ({ runId: String(row.runId), fromSeq: Number(row.fromSeq) }));
-    await change(sql`update ${outbox} set next_at = ${READY} where ${these(sink, woken)} and claim is null`);
+    const woken = these(sink, withNumbers(rows, ['fromSeq']));
+    await change(sql`update ${outbox} set next_at = ${READY} where ${woken} and claim is null`);
   }
 
   return {
@@ -195,15 +185,7 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
         select run_id as ${sql.ref('runId')}, from_seq as ${sql.ref('fromSeq')}, tenant_id as ${sql.ref('tenantId')},
           to_seq as ${sql.ref('toSeq')}, ${now} - created_at as ${sql.ref('ageMs')}, attempts, claim
         from ${outbox} where ${sql.join(reach, sql` or `)} order by run_id, from_seq`);
-      return rows.map((row) => ({
-        runId: String(row.runId),
-        fromSeq: Number(row.fromSeq),
-        tenantId: String(row.tenantId),
-        toSeq: Number(row.toSeq),
-        ageMs: Number(row.ageMs),
-        attempts: Number(row.attempts),
-        claim: row.claim === null ? null : String(row.claim),
-      }));
+      return withNumbers(rows, ['fromSeq', 'toSeq', 'ageMs', 'attempts']);
     },
 
     /** Gives how many there were. */
@@ -212,6 +194,14 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
 
     change,
   };
+}
+
+/** Rows of a statement, with numbers in these columns: drivers give text for those that could be too large for them. */
+function withNumbers<Row>(rows: readonly Columns<Row>[], names: readonly (keyof Row)[]): readonly Row[] {
+  return rows.map((row) => {
+    const numbers = names.map((name) => [name, Number(row[name])]);
+    return { ...row, ...Object.fromEntries(numbers) } as Row;
+  });
 }
 
 /** Rows by their keys, each of which is searched by its whole key. */
