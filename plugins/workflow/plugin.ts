@@ -17,7 +17,7 @@ import { taskRoutes } from './routes/tasks.ts';
 import { createPersonalData } from './services/data-protection/personal-data.ts';
 import { openDefinitions } from './services/definitions/create-definitions.ts';
 import { createEngines } from './services/engine/further-engines.ts';
-import { limitsOf, openEngine } from './services/engine/open-engine.ts';
+import { bindEngine, limitsOf } from './services/engine/open-engine.ts';
 import { openNodeTypes } from './services/nodes/node-types.ts';
 import { type NestedPrincipals, startWorkflowSource } from './services/tools/start-workflow.ts';
 import { retainedWorkflows } from './store/ended-runs.ts';
@@ -44,12 +44,8 @@ export default definePlugin({
       metrics: workflowMetrics(scope.metric),
     };
     const types = typesOf(database);
-    const { engine, versions } = await openEngine(scope, {
-      ...shared,
-      database,
-      types,
-      tables: gatewayTables,
-    });
+    const setup = { ...shared, tables: gatewayTables };
+    const { engine, versions } = await bindEngine(scope, setup, async () => ({ database, types })).open();
     const definitions = openDefinitions(scope, { types, versions, redactor: guard });
 
     scope.provide(WorkflowEngineRef, engine);

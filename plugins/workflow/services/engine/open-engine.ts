@@ -114,14 +114,6 @@ export function bindEngine(
   };
 }
 
-/** Puts an engine together and opens it, during the set-up of a plugin. */
-export function openEngine(
-  scope: Scope,
-  { database, types, ...setup }: EngineSetup & EngineGround,
-): Promise<AssembledEngine> {
-  return bindEngine(scope, setup, async () => ({ database, types })).open();
-}
-
 /** The limits that the plugin's configuration sets for every engine. */
 export function limitsOf(settings: WorkflowSettings): WorkflowLimits {
   return {
