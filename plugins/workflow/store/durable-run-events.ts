@@ -6,9 +6,6 @@ import type { RunState } from '../services/core/state.ts';
 /** The durable events for subscribers that a commit of a run publishes, as writes of that commit. */
 export type RunEventWrites = (state: RunState, events: readonly NewEvent[]) => readonly RowWrite[];
 
-/** Publishes nothing: for an engine over another database, with which no durable event can commit. */
-export const NO_RUN_EVENTS: RunEventWrites = () => [];
-
 /** Makes the durable events of runs. */
 export function createRunEvents(durableEvents: Pick<DurableEvents, 'writes'>): RunEventWrites {
   function writesOf(state: RunState, { type, createdAt }: NewEvent): readonly RowWrite[] {

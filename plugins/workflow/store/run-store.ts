@@ -2,7 +2,7 @@ import { type Database, isUniqueViolation } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunPlace } from '../contract/engine.ts';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
-import { NO_RUN_EVENTS, type RunEventWrites } from './durable-run-events.ts';
+import type { RunEventWrites } from './durable-run-events.ts';
 import { createEngineSql, nowSql } from './engine-sql.ts';
 import { findRow } from './rows.ts';
 import { readRun } from './run-rows.ts';
@@ -27,12 +27,12 @@ const place = ({ tenant_id, id }: PlaceRow): RunPlace => ({ tenantId: tenant_id,
 export function createRunStore({
   database,
   tables,
-  runEvents = NO_RUN_EVENTS,
+  runEvents = () => [],
 }: {
   readonly database: Database;
   readonly tables: WorkflowTables;
   /** More writes of each commit; default: none. */
-  readonly runEvents?: RunEventWrites;
+  readonly runEvents?: RunEventWrites | undefined;
 }): RunStore {
   const run = createEngineSql(database);
   const runs = sql.table(tables.runs.meta.tableName);

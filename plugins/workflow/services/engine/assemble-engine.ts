@@ -3,7 +3,7 @@ import type { WorkflowEngine } from '../../contract/engine.ts';
 import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { EventSink } from '../../contract/event-sinks.ts';
 import type { WorkflowMetrics } from '../../metrics.ts';
-import { createRunEvents, NO_RUN_EVENTS } from '../../store/durable-run-events.ts';
+import { createRunEvents } from '../../store/durable-run-events.ts';
 import { createOutbox } from '../../store/outbox.ts';
 import { createRunQueries } from '../../store/run-queries.ts';
 import { createRunStore } from '../../store/run-store.ts';
@@ -64,8 +64,8 @@ export function assembleEngine(
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
   const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types), clock });
-  // Durable events are published for runs of the gateway's own engine; for other engines that is up to their plugins.
-  const runEvents = tables === gatewayTables ? createRunEvents(durableEvents) : NO_RUN_EVENTS;
+  // No durable event can commit with runs in another database: for other engines, events are up to their plugins.
+  const runEvents = tables === gatewayTables ? createRunEvents(durableEvents) : undefined;
   const store = redactingStore(createRunStore({ database, tables, runEvents }), redactor);
   const followers = createFollowers({
     queries,
