@@ -22,7 +22,7 @@ import {
 } from './versions.ts';
 
 /** `draft`: never published. `published`: its newest version can start runs. `archived`: nothing starts any more. */
-export type DefinitionStatus = 'draft' | 'published' | 'archived';
+type DefinitionStatus = 'draft' | 'published' | 'archived';
 
 /** The content that the author of a definition writes. */
 interface DefinitionContent {

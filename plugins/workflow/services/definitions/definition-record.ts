@@ -1,6 +1,7 @@
+import type { WorkflowInfo } from '../../contract/engine.ts';
 import type { Graph } from '../../contract/graph.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
-import type { DefinitionStatus, StoredDefinition } from '../../store/definition-store.ts';
+import type { StoredDefinition } from '../../store/definition-store.ts';
 import type { StoredVersion } from '../../store/versions.ts';
 import { timestamp } from '../core/state.ts';
 import { maskConfig, type Redactor, redactJson } from '../views/redaction.ts';
@@ -10,20 +11,11 @@ import type { WorkflowFile } from './workflow-resource.ts';
 export const DEPLOYMENT = 'deployment';
 
 /** A definition on the wire (decisions 2.3). */
-export interface DefinitionRecord {
-  /** A UUID; of a file its `metadata.name`. */
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly status: DefinitionStatus;
+export interface DefinitionRecord extends WorkflowInfo {
   /** The draft: what the next publishing makes a version of. */
   readonly graph: Graph;
-  /** Null before the first publishing, and for files, whose versions are made by content when runs start. */
-  readonly latest_version: number | null;
   readonly revision: number;
   readonly created_by: string;
-  readonly created_at: string;
-  readonly updated_at: string;
   /** Made through the API, or a file of agents.d, which the API cannot change. */
   readonly source: 'api' | 'file';
 }
