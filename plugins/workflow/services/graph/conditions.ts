@@ -1,4 +1,4 @@
-import type { Condition, Json, Operator, OutcomeCondition } from '../../contract/graph.ts';
+import type { Condition, Json, Operator } from '../../contract/graph.ts';
 import type { CompiledEdge } from './compiled-graph.ts';
 import { jsonEqual } from './json.ts';
 import { compareText } from './links.ts';
@@ -6,7 +6,7 @@ import { isFault, parseReference, readReference } from './template.ts';
 
 /** Compiles a condition. Throws for one whose `field` is no path; `checkGraph` reports it before. */
 export function compileCondition(condition: Condition): NonNullable<CompiledEdge['condition']> {
-  if (isOutcome(condition)) return { kind: 'outcome', outcome: condition.outcome };
+  if ('outcome' in condition) return { kind: 'outcome', outcome: condition.outcome };
   const { field, op, value = null } = condition;
   const reference = parseReference(field);
   if (isFault(reference)) throw new Error(`The field of a condition ${reference.message}`);
@@ -52,10 +52,6 @@ function order(found: Json, value: Json): number {
 
 function areTexts(found: Json, value: Json): found is string {
   return typeof found === 'string' && typeof value === 'string';
-}
-
-function isOutcome(condition: Condition): condition is OutcomeCondition {
-  return Object.hasOwn(condition, 'outcome');
 }
 
 /**
