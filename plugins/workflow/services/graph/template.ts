@@ -108,14 +108,11 @@ export function parseReference(written: string): Reference | ReferenceFault {
   }
   const names = text.split('.');
   if (names.length > GRAPH_LIMITS.pathDepth) {
-    return {
-      rule: 'path-depth',
-      message: `has ${names.length} names. A path may have ${GRAPH_LIMITS.pathDepth}.`,
-    };
+    return fault(`has ${names.length} names. A path may have ${GRAPH_LIMITS.pathDepth}.`, 'path-depth');
   }
   const [root = '', ...path] = names;
   if (root !== 'input' && root !== 'variables' && root !== 'steps') return unknownRoot(root);
-  if (names.some(isUnfit)) {
+  if (names.some((name) => UNFIT.test(name))) {
     return fault(
       'has a name between its dots that is empty or has spaces around it, braces, brackets or a |. Elements are list.0; there are no filters.',
     );
@@ -154,10 +151,6 @@ function unknownRoot(root: string): ReferenceFault {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const UNFIT = /^$|^\s|\s$|[{}[\]|\u0000-\u001f\u007f]/;
 
-function isUnfit(name: string): boolean {
-  return UNFIT.test(name);
-}
-
-function fault(message: string): ReferenceFault {
-  return { rule: 'path', message };
+function fault(message: string, rule: ReferenceFault['rule'] = 'path'): ReferenceFault {
+  return { rule, message };
 }
