@@ -9,10 +9,8 @@ export function checkStructure(graph: DrawnGraph, check: ConfigCheck): void {
   const starts = nodesOfType('start', graph);
   checkMarkers(starts, nodesOfType('end', graph), check);
   checkWays(graph, check);
-  const reachable = reachableFrom(
-    starts.flatMap(({ id }) => (id === undefined ? [] : [id])),
-    links,
-  );
+  const ids = starts.flatMap(({ id }) => id ?? []);
+  const reachable = reachableFrom(ids, links);
   if (starts.length > 0) checkReachability(reachable, graph, check);
   checkCycles(reachable, graph, links, check);
 }
@@ -84,11 +82,11 @@ function checkCycles(
   { problems }: ConfigCheck,
 ): void {
   for (const cycle of findCycles(links, reachable)) {
-    const index = edges.findIndex(({ from, to }) => from === cycle.at(-1) && to === cycle[0]);
+    const back = edges.find(({ from, to }) => from === cycle.at(-1) && to === cycle[0]);
     const shown = cycle.length > MAX_SHOWN ? [...cycle.slice(0, MAX_SHOWN), '…'] : cycle;
     const path = [...shown, cycle[0]].join(' → ');
     const message = `There is a cycle: ${path}. Remove one of its edges; every step of a run runs once.`;
-    problems.add('cycle', message, edges[index]?.place ?? { pointer: '/edges' });
+    problems.add('cycle', message, back?.place ?? { pointer: '/edges' });
   }
 }
 
