@@ -27,7 +27,6 @@ export class Admission {
   #isPulling = false;
   /** There is more in the database than is remembered here. */
   #hasBacklog = false;
-  #sweeping: Promise<void> | undefined;
 
   constructor(core: RunnerCore, runs: LiveRuns) {
     this.#core = core;
@@ -80,15 +79,8 @@ export class Admission {
     this.#hasBacklog = true;
   }
 
-  /** See `Runner.sweep`. Simultaneous calls share one sweep. Rejects when the database does not answer; a run that fails does not stop the others. */
-  sweep(signal: AbortSignal): Promise<void> {
-    this.#sweeping ??= this.#sweepOnce(signal).finally(() => {
-      this.#sweeping = undefined;
-    });
-    return this.#sweeping;
-  }
-
-  async #sweepOnce(signal: AbortSignal): Promise<void> {
+  /** See `Runner.sweep`. Rejects when the database does not answer; a run that fails does not stop the others. */
+  async sweep(signal: AbortSignal): Promise<void> {
     const { phase, store, metrics } = this.#core;
     const isOver = () => signal.aborted || phase.isClosing;
     if (isOver()) return;

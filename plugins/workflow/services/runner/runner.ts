@@ -66,7 +66,7 @@ export interface Runner {
   isRunningHere(place: RunPlace): boolean;
   /** Another process changed a run that this one may own. */
   changed(place: RunPlace): void;
-  /** Looks for due runs, runs of dead workers, and runs that were changed elsewhere. Called every `sweepIntervalMs`. */
+  /** Looks for due runs, runs of dead workers, and runs that were changed elsewhere. Called every `sweepIntervalMs`, never twice at once. */
   sweep(signal: AbortSignal): Promise<void>;
   /**
    * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts, then gives them back too,
