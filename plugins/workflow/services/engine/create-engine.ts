@@ -73,7 +73,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     if (applied === undefined) throw WorkflowErrors.taskNotFound();
     const { state, verdict } = applied;
     if (isOnce && verdict === 'unchanged') throw WorkflowErrors.taskCompleted(COMPLETED_BEFORE);
-    const now = stepOf(state, step.id) ?? step;
+    const now = state.steps.get(step.nodeId) ?? step;
     const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
     const refusal = refusalOf(applied, {
       step: now,
@@ -202,10 +202,6 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
 /** The message does not repeat the id: a run of another tenant is answered like one that never existed. */
 function notFound(): never {
   throw WorkflowErrors.runNotFound();
-}
-
-function stepOf(run: RunState, stepId: string): StepState | undefined {
-  return run.steps.values().find((step) => step.id === stepId);
 }
 
 function requireFittingInput(input: JsonObject): void {
