@@ -157,9 +157,7 @@ export function fitText(text: string, maxTokens: number): string {
 
 /** No UTF-16 unit is more than one token. */
 function wholeCharacters(text: string, maxTokens: number): string {
-  const end = Math.max(0, maxTokens);
-  const isSplit = /[\ud800-\udbff]/.test(text.charAt(end - 1));
-  return text.slice(0, isSplit ? end - 1 : end);
+  return text.slice(0, Math.max(0, maxTokens)).replace(/[\ud800-\udbff]$/, '');
 }
 
 /** The longest prefix before a separator that fits. */
