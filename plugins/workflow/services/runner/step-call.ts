@@ -68,12 +68,8 @@ export class StepCall {
         if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOf(this.fence, result);
         this.#finish(ending.type);
-        const { also } = result;
         // `also` is called on its result, as its author wrote it.
-        ended(
-          ending,
-          ending.type === 'succeeded' && also ? (entities) => also.call(result, entities) : undefined,
-        );
+        ended(ending, ending.type === 'succeeded' ? result.also?.bind(result) : undefined);
       },
       (error: unknown) => {
         if (this.#isOver) return metrics.abandoned(-1);
