@@ -1,4 +1,4 @@
-import type { Events, Logger } from 'agent-gateway';
+import { type Events, type Logger, recentMap } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
@@ -191,7 +191,7 @@ interface RemoteFollower {
 
 /** Which runs other replicas follow: they are notified only of these, by `notify`, which must not throw. */
 function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: number) => void) {
-  const remote = new Map<string, RemoteFollower>();
+  const remote = recentMap<RemoteFollower>(MAX_REMOTE);
 
   function flush(place: RunPlace, follower: RemoteFollower): void {
     follower.quietUntil = timers.monotonic() + QUIET_MS;
@@ -202,21 +202,13 @@ function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: nu
     /** Another replica follows the run, for the next half minute. */
     announce(place: RunPlace): void {
       const key = runKey(place);
-      const now = timers.monotonic();
       const follower = remote.get(key) ?? { until: 0, seq: 0, quietUntil: 0, isScheduled: false };
-      follower.until = now + REMEMBERED_MS;
-      // Again at the end: the map is in the order of the announcements, so that expired entries come first.
-      remote.delete(key);
+      follower.until = timers.monotonic() + REMEMBERED_MS;
       remote.set(key, follower);
-      for (const [oldest, { until }] of remote) {
-        if (remote.size <= MAX_REMOTE && until > now) break;
-        remote.delete(oldest);
-      }
     },
 
-    /** The run has events up to this number. Notifies the replicas that follow it, with one notification for several changes in a short time. Costs nothing for other runs. */
+    /** The run has events up to this number. Notifies the replicas that follow it, with one notification for several changes in a short time. */
     changed(place: RunPlace, seq: number): void {
-      if (remote.size === 0) return;
       const key = runKey(place);
       const follower = remote.get(key);
       if (follower === undefined) return;
