@@ -48,10 +48,9 @@ export function createTurns(parts: TurnsParts): Turns {
       const id = sessionId ?? ids.uuid();
       const mark = ownerMark(owner);
       const lease = await acquireSessionLease(leases, { tenantId, sessionId: id, maxSessions, mark, signal });
-      // The turn releases the lease.
-      if (sessionId === undefined) return openTurn(parts, request, { id, owner, session: undefined, lease });
       try {
-        const session = await ownSession({ ...request, sessionId });
+        const session = sessionId === undefined ? undefined : await ownSession({ ...request, sessionId });
+        // The turn releases the lease.
         return openTurn(parts, request, { id, owner, session, lease });
       } catch (error) {
         await lease.release();
