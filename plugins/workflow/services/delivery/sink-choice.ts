@@ -2,7 +2,6 @@ import type { Clock, Logger } from 'agent-gateway';
 import type { EventSink } from '../../contract/event-sinks.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
-const NO_SINKS: readonly string[] = [];
 /** Milliseconds for which events are recorded for a sink that has left: three days. */
 const REMEMBERED_MS = 3 * 86_400_000;
 /** Sinks that have left and are remembered; of more, those that left first are forgotten. */
@@ -98,7 +97,6 @@ export function createSinkChoice({
     wanting(tenantId: string): readonly string[] {
       const here = byName();
       forgetOld();
-      if (here.size + left.size === 0) return NO_SINKS;
       const names: string[] = [];
       for (const [name, sink] of here) if (wants(sink, tenantId)) names.push(name);
       for (const [name, { sink }] of left) if (wants(sink, tenantId)) names.push(name);
