@@ -46,10 +46,11 @@ export async function openTls(
       if (isSame(read, current)) return;
       current = read;
       credentials.update(read);
-      log.info({ file: files.cert }, 'the certificate of the gRPC server has changed');
+      log.info({ files }, 'the gRPC server has taken over changed TLS files');
     } catch (err) {
       // Logged once: the files are looked at again and again.
-      if ((err as Error).message !== lastProblem) log.warn({ err }, 'the certificate stays as it was');
+      if ((err as Error).message !== lastProblem)
+        log.warn({ err }, 'the TLS files of the gRPC server cannot be used, the last good ones stay');
       lastProblem = (err as Error).message;
     }
   };
@@ -101,13 +102,18 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
     throw new ConfigurationError([{ name: VARIABLES.cert, message }], { cause });
   }
   try {
-    // Node takes authorities that are none for an empty list, and would refuse every client.
-    if (material.ca !== undefined) new X509Certificate(material.ca);
+    if (material.ca !== undefined) checkAuthorities(String(material.ca));
   } catch (cause) {
-    const message = `${clientCa} holds no certificate: ${(cause as Error).message}`;
+    const message = `${clientCa} holds no certificate, or one that is broken: ${(cause as Error).message}`;
     throw new ConfigurationError([{ name: VARIABLES.clientCa, message }], { cause });
   }
   return material;
+}
+
+/** Throws unless there are authorities and each can be read: Node leaves others out silently, and would refuse the clients of these. */
+function checkAuthorities(pem: string): void {
+  const parts = pem.split(/(?=-----BEGIN )/).filter((part) => part.startsWith('-----BEGIN CERTIFICATE-----'));
+  for (const certificate of parts.length > 0 ? parts : [pem]) new X509Certificate(certificate);
 }
 
 function isSame(one: TlsMaterial, other: TlsMaterial): boolean {

@@ -97,12 +97,12 @@ test('new files are taken over without a restart; files that do not fit are not'
   t.is(current(), first.cert);
   await writeFile(files.key, 'nonsense');
   await until(() => lines.length === 1, 10_000);
-  t.regex(lines[0]!, /the certificate stays as it was: .*are no certificate and its key/);
+  t.regex(lines[0]!, /the last good ones stay: .*are no certificate and its key/);
   t.is(current(), first.cert);
   await writeFile(files.key, second.key);
   await writeFile(files.cert, second.cert);
   await until(() => current() === second.cert, 10_000);
-  t.true(lines.includes('the certificate of the gRPC server has changed'));
+  t.true(lines.includes('the gRPC server has taken over changed TLS files'));
 });
 
 test('the certificate of a running server changes for new connections, and open ones go on', async (t) => {
@@ -140,6 +140,11 @@ test('files that cannot be read or used stop the start, and they and their varia
   });
   await t.throwsAsync(openTls({ ...files, clientCa: files.key }, {} as never), {
     message: /^SVC_GRPC_TLS_CLIENT_CA: .*tls.key holds no certificate/,
+  });
+  const clientCa = `${files.key}.ca`;
+  await writeFile(clientCa, `${pair.cert}\n${pair.cert.slice(0, -30)}`);
+  await t.throwsAsync(openTls({ ...files, clientCa }, {} as never), {
+    message: /^SVC_GRPC_TLS_CLIENT_CA: .*tls.key.ca holds no certificate, or one that is broken/,
   });
   await t.throwsAsync(
     startTestGateway({
