@@ -11,6 +11,8 @@ export interface Seal {
   seal(secret: string, place: string): string;
   /** The secret. One that was stored without a key is read with a key as well. @throws SecretErrors.sealed */
   open(stored: string, place: string): string;
+  /** Whether `open` can read it. */
+  opens(stored: string, place: string): boolean;
 }
 
 const PLAIN = 'plain.';
@@ -27,7 +29,7 @@ export function createSeal(key: string | undefined): Seal {
   const derived =
     key === undefined ? undefined : Buffer.from(hkdfSync('sha256', key, '', 'agent-gateway seal', 32));
 
-  return {
+  const seal: Seal = {
     seal(secret, place) {
       if (derived === undefined) return PLAIN + secret;
       const nonce = randomBytes(NONCE_BYTES);
@@ -52,5 +54,15 @@ export function createSeal(key: string | undefined): Seal {
         throw SecretErrors.sealed(undefined, { cause });
       }
     },
+
+    opens(stored, place) {
+      try {
+        seal.open(stored, place);
+        return true;
+      } catch {
+        return false;
+      }
+    },
   };
+  return seal;
 }

@@ -67,6 +67,21 @@ eachGatewayDatabase(test, 'two rotations at one moment both give a secret that s
   }
 });
 
+eachGatewayDatabase(test, 'a rotation replaces a secret whose key was lost', async (t, fresh) => {
+  const receiver = await startReceiver(t);
+  const start = (key: string) =>
+    startRuntime(t, { env: { ...LOCAL, ...fresh.environment, SVC_SECRET_KEY: key.repeat(32) } });
+  const before = await start('a');
+  const { id } = await makeWebhook(before, { url: receiver.url });
+  await before.stop();
+  const gateway = await start('b');
+  const tested = async () => (await gateway.request(`${PATH}/${id}/test`, { method: 'POST' })).body;
+  t.regex((await tested()).log.error, /SVC_SECRET_KEY/);
+  const { secret } = (await gateway.request(`${PATH}/${id}/rotate-secret`, { method: 'POST' })).body;
+  t.like(await tested(), { success: true });
+  t.notThrows(() => verify(secret, receiver.received[0]!));
+});
+
 test('bad input is refused with the names of its fields', async (t) => {
   const gateway = await startRuntime(t);
   const refused = async (body: object) => {
