@@ -19,7 +19,7 @@ export interface SigningKey {
 export interface Keys {
   /** The published keys, the one in use first. */
   published(): Promise<readonly (Omit<SigningKey, 'key'> & { readonly retiresAt: Date | null })[]>;
-  /** The key to sign with: the one that a subscriber knows, for as long as it is published, else the one in use. */
+  /** The key to sign with: the one that a subscriber knows, for as long as it is published and can be opened, else the one in use. */
   current(knownId?: string): Promise<SigningKey>;
   /** This deployment's key as a node; it is not rotated, since the key is the node's identity. */
   node(): Promise<SigningKey>;
@@ -86,7 +86,8 @@ export function createKeys(parts: {
       (await live('hub')).map(({ id, publicKey, retiresAt }) => ({ id, publicKey, retiresAt })),
     async current(knownId) {
       const rows = await live('hub');
-      return open(rows.find(({ id }) => id === knownId) ?? rows[0]!);
+      const known = rows.find(({ id, privateKey }) => id === knownId && seal.opens(privateKey, placeOf(id)));
+      return open(known ?? rows[0]!);
     },
     node: async () => open((await live('node'))[0]!),
     async rotate() {

@@ -4,7 +4,17 @@ import { systemClock } from '../../../foundation/base/clock.ts';
 import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BOTH, SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
-import { type Delivered, KEY, keyed, OTHER_KEY, send, startHub, subscriber } from './hub-kit.ts';
+import {
+  type Delivered,
+  gene,
+  KEY,
+  keyed,
+  OTHER_KEY,
+  send,
+  signed,
+  startHub,
+  subscriber,
+} from './hub-kit.ts';
 
 /** Of 5 events each, with 10 s for an attempt. */
 const HANGING = 60;
@@ -247,7 +257,16 @@ eachGatewayDatabase(
   test,
   'a hub whose secret key was lost publishes its keys, and goes on with one that a rotation makes',
   async (t, fresh) => {
-    const before = await startHub(t, { ...fresh.environment, SVC_SECRET_KEY: 'a'.repeat(32) });
+    const {
+      hub: before,
+      node,
+      subscribe,
+    } = await withNode(t, {
+      ...fresh.environment,
+      SVC_SECRET_KEY: 'a'.repeat(32),
+    });
+    const known = await subscriber(t);
+    await subscribe(known.url);
     const published = async (hub: typeof before) => (await send(hub, 'GET', '/api/v1/keys')).body.keys;
     const [lost] = await published(before);
     await before.stop();
@@ -261,6 +280,10 @@ eachGatewayDatabase(
     t.is(rotated.status, 201, JSON.stringify(rotated.body));
     const made = await keyed(hub, 'POST', SUBSCRIPTIONS, wanted);
     t.is(made.body.signing_key_id, rotated.body.keys[0].key_id);
+    await signed(hub, node, 'POST', '/api/v1/events', { type: 'gene_promoted', gene: gene('g1') });
+    await until(() => known.got.length === 1);
+    t.is(known.got[0]!.headers['x-svc-node-id'], rotated.body.keys[0].key_id);
+    t.true(await isSigned(hub, known.got[0]!));
   },
 );
 
