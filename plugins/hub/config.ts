@@ -46,6 +46,15 @@ export const HubConfig = Type.Object({
     description:
       'Key of 32 characters or more that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
   }),
+  secret_key_previous: field.string({
+    env: 'SVC_SECRET_KEY_PREVIOUS',
+    min: 32,
+    max: 1024,
+    secret: true,
+    unset: 'none',
+    description:
+      'Second key that reads what it has encrypted, while `SVC_SECRET_KEY` is exchanged; each start encrypts that anew with `SVC_SECRET_KEY`',
+  }),
   public_url: field.url({
     protocols: ['https', 'http'],
     env: 'SAAS_PUBLIC_URL',

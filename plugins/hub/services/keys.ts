@@ -101,3 +101,13 @@ export function createKeys(parts: {
 }
 
 const placeOf = (id: string) => `hub-key/${id}`;
+
+/** Seals private keys again that are stored under the previous secret key. */
+export async function resealKeys(store: KeyStore, seal: Seal): Promise<void> {
+  for (const use of ['hub', 'node'] as const) {
+    for (const { id, privateKey } of await store.of(use)) {
+      const sealed = seal.reseal(privateKey, placeOf(id));
+      if (sealed !== undefined) await store.reseal(id, sealed);
+    }
+  }
+}

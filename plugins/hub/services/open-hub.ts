@@ -13,7 +13,7 @@ import { createEnvelopes } from './envelopes.ts';
 import { createEvents } from './events.ts';
 import { createFederation } from './federation.ts';
 import { createHubCalls } from './hub-calls.ts';
-import { createKeys } from './keys.ts';
+import { createKeys, resealKeys } from './keys.ts';
 import { createMembership } from './membership.ts';
 import type { HubMetrics } from './metrics.ts';
 import { createNodes } from './nodes.ts';
@@ -59,8 +59,10 @@ export async function openHub(parts: {
   const subscriptionStore = createSubscriptionStore(database);
   const genes = createGeneStore(database);
   if (isAlone) await deliveries.releaseAll();
-  const seal = createSeal(settings.secret_key);
-  const keys = createKeys({ store: createKeyStore(database), seal, clock, overlap: settings.key_overlap });
+  const seal = createSeal(settings.secret_key, settings.secret_key_previous);
+  const keyStore = createKeyStore(database);
+  await resealKeys(keyStore, seal);
+  const keys = createKeys({ store: keyStore, seal, clock, overlap: settings.key_overlap });
   const snapshots = createSnapshots({
     nodes: nodeStore,
     genes,

@@ -25,6 +25,11 @@ export function createKeyStore(database: Pick<Database, 'system' | 'transaction'
       }
     },
 
+    /** Replaces the stored form of a private key; the key itself never changes. */
+    async reseal(id: string, privateKey: string): Promise<void> {
+      await database.system().nativeUpdate(KeyTable, { id }, { privateKey });
+    },
+
     /** Deletes keys that are no longer published. */
     async forget(before: Date): Promise<void> {
       await database.system().nativeDelete(KeyTable, { retiresAt: { $lt: before } });

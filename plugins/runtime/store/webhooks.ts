@@ -201,6 +201,36 @@ export async function* allWebhooks(entities: TenantEntityManager): AsyncGenerato
   for await (const row of eachRow(entities, WebhookTable, {}, { by: ['id'] })) yield ofRow(row);
 }
 
+/** Rows that one page reads. */
+const RESEAL_PAGE = 500;
+
+/** Stores the secrets of all tenants' webhooks in the form that `reseal` gives, where it gives one. Returns how many. */
+export async function resealWebhooks(
+  database: Pick<Database, 'system'>,
+  reseal: (stored: string, tenantId: string, id: string) => string | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  let count = 0;
+  for (let id = ''; !signal.aborted; ) {
+    const rows = await database
+      .system()
+      .find(WebhookTable, { id: { $gt: id } }, { orderBy: { id: 'asc' }, limit: RESEAL_PAGE });
+    for (const row of rows) {
+      for (const member of ['secret', 'previousSecret'] as const) {
+        const stored = row[member];
+        const sealed = stored === null ? undefined : reseal(stored, row.tenantId, row.id);
+        if (sealed === undefined) continue;
+        // Only over what was read: a rotation may have put another secret there.
+        const where = { tenantId: row.tenantId, id: row.id, [member]: stored };
+        count += await database.system().nativeUpdate(WebhookTable, where, { [member]: sealed });
+      }
+    }
+    if (rows.length < RESEAL_PAGE) return count;
+    id = rows.at(-1)!.id;
+  }
+  return count;
+}
+
 /**
  * Deletes the tenant's webhooks, logs and undelivered events, or only the undelivered events that report a user's activity, inside the caller's transaction.
  *

@@ -29,3 +29,26 @@ test('what was sealed opens again in its place alone, under its key alone, and s
 test('what was stored before there was a key is read with one', (t) => {
   t.is(createSeal(KEY).open(createSeal(undefined).seal('whsec_abc', 'here'), 'here'), 'whsec_abc');
 });
+
+test('a key and the one before open what either has sealed, and only the key seals', (t) => {
+  const [older, newer] = [createSeal(KEY), createSeal('n'.repeat(32))];
+  const both = createSeal('n'.repeat(32), KEY);
+  for (const seal of [older, newer, createSeal(undefined)]) {
+    t.is(both.open(seal.seal('whsec_abc', 'here'), 'here'), 'whsec_abc');
+  }
+  t.is(newer.open(both.seal('whsec_abc', 'here'), 'here'), 'whsec_abc');
+  t.false(both.opens(createSeal('x'.repeat(32)).seal('whsec_abc', 'here'), 'here'));
+});
+
+test('what another key or none has sealed is sealed again where there is a previous key, and can be opened', (t) => {
+  const newer = createSeal('n'.repeat(32));
+  const both = createSeal('n'.repeat(32), KEY);
+  for (const seal of [createSeal(KEY), createSeal(undefined)]) {
+    const stored = seal.seal('whsec_abc', 'here');
+    t.is(newer.open(both.reseal(stored, 'here')!, 'here'), 'whsec_abc');
+    t.is(newer.reseal(stored, 'here'), undefined);
+    t.is(createSeal(undefined, KEY).reseal(stored, 'here'), undefined);
+  }
+  t.is(both.reseal(newer.seal('whsec_abc', 'here'), 'here'), undefined);
+  t.is(both.reseal(createSeal('x'.repeat(32)).seal('whsec_abc', 'here'), 'here'), undefined);
+});

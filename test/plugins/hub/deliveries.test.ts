@@ -287,6 +287,21 @@ eachGatewayDatabase(
   },
 );
 
+eachGatewayDatabase(test, 'keys outlive an exchange of the key that encrypts them', async (t, fresh) => {
+  const start = (key: string, more = {}) =>
+    startHub(t, { ...fresh.environment, SVC_SECRET_KEY: key.repeat(32), ...more });
+  const before = await start('a');
+  const { keys } = (await send(before, 'GET', '/api/v1/keys')).body;
+  await before.stop();
+  const between = await start('b', { SVC_SECRET_KEY_PREVIOUS: 'a'.repeat(32) });
+  await send(between, 'GET', '/api/v1/keys');
+  await between.stop();
+  const after = await start('b');
+  const wanted = { callback_url: 'http://127.0.0.1:4011', events: BOTH };
+  const made = await keyed(after, 'POST', SUBSCRIPTIONS, wanted);
+  t.is(made.body.signing_key_id, keys[0].key_id, JSON.stringify(made.body));
+});
+
 for (const family of ['postgres', 'mysql'] as const)
   test(`${family}: replicas whose clocks differ take no delivery from each other`, async (t) => {
     const fresh = await gatewayDatabase(t, family);

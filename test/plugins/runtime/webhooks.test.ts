@@ -1,5 +1,8 @@
 import test from 'ava';
+import { createSeal } from '../../../foundation/secrets/seal.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import { sealPlace } from '../../../plugins/runtime/services/webhooks/send.ts';
+import { WebhookTable } from '../../../plugins/runtime/store/webhooks.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
@@ -80,6 +83,28 @@ eachGatewayDatabase(test, 'a rotation replaces a secret whose key was lost', asy
   const { secret } = (await gateway.request(`${PATH}/${id}/rotate-secret`, { method: 'POST' })).body;
   t.like(await tested(), { success: true });
   t.notThrows(() => verify(secret, receiver.received[0]!));
+});
+
+eachGatewayDatabase(test, 'secrets outlive an exchange of the key that encrypts them', async (t, fresh) => {
+  const receiver = await startReceiver(t);
+  const start = (key: string, more = {}) =>
+    startRuntime(t, { env: { ...LOCAL, ...fresh.environment, SVC_SECRET_KEY: key.repeat(32), ...more } });
+  const before = await start('a');
+  const { id, secret: first } = await makeWebhook(before, { url: receiver.url });
+  const { secret } = (await before.request(`${PATH}/${id}/rotate-secret`, { method: 'POST' })).body;
+  await before.stop();
+  const between = await start('b', { SVC_SECRET_KEY_PREVIOUS: 'a'.repeat(32) });
+  t.like((await between.request(`${PATH}/${id}/test`, { method: 'POST' })).body, { success: true });
+  const [seal, { database }] = [createSeal('b'.repeat(32)), between.gateway.services];
+  await until(async () => {
+    const stored = await database.system().findOneOrFail(WebhookTable, { id });
+    const place = sealPlace(stored.tenantId, id);
+    return [stored.secret, stored.previousSecret!].every((each) => seal.opens(each, place));
+  });
+  await between.stop();
+  const after = await start('b');
+  t.like((await after.request(`${PATH}/${id}/test`, { method: 'POST' })).body, { success: true });
+  for (const either of [first, secret]) t.notThrows(() => verify(either, receiver.received[1]!));
 });
 
 test('bad input is refused with the names of its fields', async (t) => {

@@ -10,16 +10,18 @@ import {
 import type { Guard } from '../../../agent-engine/contract.ts';
 import { EventSinksPoint } from '../../../workflow/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
-import { DeliveryTable, retainedLogs } from '../../store/webhooks.ts';
+import { DeliveryTable, resealWebhooks, retainedLogs } from '../../store/webhooks.ts';
 import { type AttemptResult, CONCURRENCY, createDeliveries, DeliverWebhook } from './deliveries.ts';
 import { createWebhookData } from './personal-data.ts';
-import { createSend } from './send.ts';
+import { createSend, sealPlace } from './send.ts';
 import { createWebhookEvents, type WebhookEvents, WebhooksChanged } from './webhook-events.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { workflowEventSink } from './workflow-events.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
+/** What a replica without the new key has sealed in the meantime is found then. */
+const RESEAL_EVERY_MS = 3_600_000;
 /** Milliseconds for which undelivered events are kept. */
 const KEEP_DELIVERIES_MS = 3 * DAY_MS;
 
@@ -46,7 +48,7 @@ export function openWebhooks(
     log.warn('secrets of webhooks are stored without encryption: SVC_SECRET_KEY is not set');
   }
 
-  const seal = createSeal(config.secret_key);
+  const seal = createSeal(config.secret_key, config.secret_key_previous);
   const parts = { ...services, log, seal, guard };
   const events = createWebhookEvents({ ...parts, dropped: (count) => counted('dropped', count) });
   const deliveries = createDeliveries({
@@ -65,6 +67,15 @@ export function openWebhooks(
     const before = clock.now() - KEEP_DELIVERIES_MS;
     return eraseExpired(database, DeliveryTable, { createdAt: { $lt: before } }, signal);
   });
+  if (config.secret_key_previous !== undefined) {
+    const reseal = async (signal: AbortSignal) => {
+      const again = (stored: string, tenantId: string, id: string) =>
+        seal.reseal(stored, sealPlace(tenantId, id));
+      const count = await resealWebhooks(database, again, signal);
+      if (count > 0) log.info({ count }, 'secrets of webhooks were encrypted anew with SVC_SECRET_KEY');
+    };
+    scope.every('webhook-reseal', RESEAL_EVERY_MS, reseal, { immediately: true });
+  }
   scope.contribute(RetentionPoint, retainedLogs(database));
   scope.contribute(EventSinksPoint, workflowEventSink(events));
   scope.contribute(PersonalDataPoint, createWebhookData({ database, changed: events.changed }));
