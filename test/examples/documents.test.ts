@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { glob, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 
@@ -7,12 +7,8 @@ const root = path.resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFile(path.join(root, file), 'utf8');
 
 /** Every Markdown file that is ours. */
-async function documents(): Promise<readonly string[]> {
-  const names = await readdir(root, { recursive: true });
-  return names.filter(
-    (name) => name.endsWith('.md') && !/(?:^|\/)(?:node_modules|\.git|data|dist)\//.test(name),
-  );
-}
+const FOREIGN: ReadonlySet<string> = new Set(['node_modules', '.git', 'data', 'dist']);
+const documents = () => glob('**/*.md', { cwd: root, exclude: (folder) => FOREIGN.has(folder) });
 
 /** Folders right below `folder`. */
 async function foldersOf(folder: string): Promise<readonly string[]> {
@@ -22,7 +18,7 @@ async function foldersOf(folder: string): Promise<readonly string[]> {
 
 test('every link inside the repository leads to a file, and to a heading where it names one', async (t) => {
   const anchors = new Map<string, readonly string[]>();
-  for (const document of await documents()) {
+  for await (const document of documents()) {
     const prose = (await read(document)).replaceAll(/^```[\s\S]*?^```/gm, '');
     for (const [, link = ''] of prose.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const [file = '', anchor] = link.split('#');
@@ -81,7 +77,7 @@ async function mapOf(folder: string): Promise<string | undefined> {
 
 test('every npm script that a document names exists', async (t) => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
-  for (const document of await documents()) {
+  for await (const document of documents()) {
     for (const [command, name = ''] of (await read(document)).matchAll(
       /npm run (?:--silent )?([a-z:-]*[a-z])/g,
     )) {
