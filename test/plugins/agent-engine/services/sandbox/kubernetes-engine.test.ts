@@ -1,6 +1,8 @@
+import path from 'node:path';
 import type { V1Pod } from '@kubernetes/client-node';
 import test from 'ava';
 import pino from 'pino';
+import { parseAllDocuments } from 'yaml';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import {
@@ -9,6 +11,8 @@ import {
 } from '../../../../../plugins/agent-engine/services/sandbox/kubernetes-engine.ts';
 import { sandboxMetrics } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
 import { createSandboxRunner } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
+import { readBlocks } from '../../../../examples/readme-blocks.ts';
+import { DEPLOY, parse, read, type Yaml } from '../../../../scripts/deploy/deployment-files.ts';
 import {
   type FakeJob,
   type FakeKubernetesOptions,
@@ -252,4 +256,37 @@ for (const [what, pods, expected] of CASES) {
   test(`${what} is ${expected.phase}`, (t) => {
     t.deepEqual(podState(pods), expected);
   });
+}
+
+test('the role that the README shows allows what the engine asks for, and nothing else', async (t) => {
+  await using setup = await setUp({ onReady: running(report(0, 'fine')) }, { leftover: true });
+  t.like(await setup.sandbox.run(sandboxJob('python', '1')), { status: 'success' });
+  const verbs: Record<string, string> = { POST: 'create', DELETE: 'delete', WATCH: 'watch' };
+  const asked = setup.kubernetes.requests.map((line) => {
+    const [, method = '', group = '', resource = '', name, sub] =
+      /^(\w+) \/apis?\/(?:(\w+)\/)?v1\/namespaces\/sandbox\/(\w+)(?:\/([^/]+)(?:\/(\w+))?)?$/.exec(line)!;
+    return `${verbs[method] ?? (name ? 'get' : 'list')} ${group}/${resource}${sub ? `/${sub}` : ''}`;
+  });
+
+  const role = (await shownManifests()).find(({ kind }) => kind === 'Role')!;
+  const granted = role.rules.flatMap((rule: Record<'apiGroups' | 'resources' | 'verbs', string[]>) =>
+    rule.verbs.map((verb) => `${verb} ${rule.apiGroups[0]}/${rule.resources[0]}`),
+  );
+  t.deepEqual([...new Set(asked)].sort(), granted.sort());
+});
+
+test('the binding that the README shows is for the service account of the manifests', async (t) => {
+  const { subjects } = (await shownManifests()).find(({ kind }) => kind === 'RoleBinding')!;
+  const kubernetes = path.join(DEPLOY, 'kubernetes');
+  const [account] = await parse(path.join(kubernetes, 'base/service-account.yaml'));
+  const [overlay] = await parse(path.join(kubernetes, 'overlays/example/kustomization.yaml'));
+  const { namespace } = overlay;
+  t.deepEqual(subjects, [{ kind: 'ServiceAccount', name: account.metadata.name, namespace }]);
+});
+
+/** The manifests of the README. */
+async function shownManifests(): Promise<Yaml[]> {
+  const shown = readBlocks(await read('plugins/agent-engine/services/sandbox/README.md'));
+  const { text } = shown.find(({ language }) => language === 'yaml')!;
+  return parseAllDocuments(text).map((document) => document.toJS());
 }
