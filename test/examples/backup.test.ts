@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/gateway-process.ts';
 import { send } from '../support/request.ts';
 import { layOut, leaveRecords, roleFor } from './backup-deployment.ts';
 import { findData, makeData } from './kept-data.ts';
-import { fileOf, readBlocks } from './readme-blocks.ts';
+import { markOf, readBlocks } from './readme-blocks.ts';
 import { openShell, type Shell } from './shell.ts';
 
 /*
@@ -63,7 +63,7 @@ for (const family of FAMILIES) {
       let said = '';
       for (const block of blocks.filter(({ marks }) => marks.includes(part))) {
         if (FAMILIES.some((other) => other !== family && block.marks.includes(other))) continue;
-        const file = fileOf(block);
+        const file = markOf(block, 'file');
         if (file === undefined) said = await shell.run(here(block.text));
         else await writeFile(path.join(folder, file), `${here(block.text)}\n`, { mode: 0o600 });
       }

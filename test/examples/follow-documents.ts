@@ -1,16 +1,16 @@
-import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { freshDatabase } from '../support/databases.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { type GatewayProcess, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { available } from '../support/services.ts';
-import { type Block, fileOf, hasForm, looksLike, readBlocks } from './readme-blocks.ts';
+import { type Block, hasForm, looksLike, markOf, readBlocks } from './readme-blocks.ts';
 import { openShell, type Shell } from './shell.ts';
 
 /*
- * The README and the guides as a reader follows them. In each section, from top to bottom: `start` starts a gateway with the variables that
- * the command sets, `run` is typed into a shell, `output` is what that wrote, `printed` is what the gateway wrote for a
+ * The README, the guides and the READMEs of the parts as a reader follows them. In each section, from top to bottom: `start` starts a gateway with
+ * the variables that the command sets, `run` is typed into a shell, `output` is what that wrote, `printed` is what the gateway wrote for a
  * person, `file=<path>` is saved. The variables of the block `setup` are there in every section. How to back up and restore is followed
  * by `backup.test.ts`.
  */
@@ -20,13 +20,21 @@ const root = path.resolve(import.meta.dirname, '../..');
 const GUIDES: ReadonlySet<string> = new Set(['docs/plugins.md']);
 const DOCUMENTS = [
   'README.md',
+  'CONTRIBUTING.md',
   ...(await readdir(path.join(root, 'docs')))
     .filter((name) => name.endsWith('.md') && name !== 'backup.md')
     .map((name) => `docs/${name}`),
 ];
+/** The READMEs of folders. That of `new-plugin/template` is made into one of a plugin. */
+const PARTS: string[] = [];
+for await (const name of glob('{cli,examples,foundation,kernel,plugins,scripts,test,testing}/**/README.md', {
+  cwd: root,
+  exclude: (folder) => folder === 'node_modules' || folder === 'template',
+}))
+  PARTS.push(name);
 /** The documents and their blocks. */
 export const documents = await Promise.all(
-  DOCUMENTS.map(async (name) => ({
+  [...DOCUMENTS, ...PARTS.sort()].map(async (name) => ({
     name,
     blocks: readBlocks(await readFile(path.join(root, name), 'utf8')),
   })),
@@ -56,6 +64,25 @@ export function followChapters(names: readonly string[]): void {
       });
     }
   }
+}
+
+/** Declares one test for the READMEs of the parts: sections that start no gateway share one. */
+export function followParts(): void {
+  test.serial('the READMEs of the parts: their commands do what they say', async (t) => {
+    t.timeout(600_000);
+    const shared = new Reader(t, await readersFolder(t));
+    for (const { name, blocks: all } of documents.filter((one) => PARTS.includes(one.name))) {
+      for (const section of new Set(all.filter(isFollowed).map((block) => block.section))) {
+        t.log(`${name}, ${section}`);
+        const own = all.filter((block) => block.section === section);
+        const startsOne = own.some(({ marks }) => marks.includes('start'));
+        const reader = startsOne ? new Reader(t, await readersFolder(t)) : shared;
+        for (const block of own) await reader.follow(block);
+        if (startsOne) await reader.leave();
+      }
+    }
+    await shared.leave();
+  });
 }
 
 /** Whether a reader types it. */
@@ -98,7 +125,7 @@ class Reader {
 
   async follow(block: Block): Promise<void> {
     const { marks, text, line } = block;
-    const file = fileOf(block);
+    const file = markOf(block, 'file');
     if (file !== undefined) await this.#save(file, text);
     if (marks.includes('start')) await this.#start(text, line);
     // A shell is opened when there is something to type: until then the section may still start a gateway of its own.

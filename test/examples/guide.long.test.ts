@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { chosenFeatures } from '../../scripts/new-plugin/features.ts';
 import { writePlugin } from '../../scripts/new-plugin/write-plugin.ts';
 import { available } from '../support/services.ts';
-import { type Block, fileOf, readBlocks } from './readme-blocks.ts';
+import { type Block, markOf, readBlocks } from './readme-blocks.ts';
 
 /*
  * What takes too long beside `plugin-guide.long.test.ts`, which runs the guide's plugins and most of its commands: that an editor finds no mistake in its code, and the
@@ -37,8 +37,8 @@ async function run(cwd: string, command: string, ...args: string[]): Promise<str
 
 /** Where a block of code is saved: `file=my-plugins/notes/plugin.ts`, or `typed=conformance.ts` beside the plugin of `npm run new-plugin`. */
 function placeOf(block: Block): string | undefined {
-  const typed = block.marks.find((mark) => mark.startsWith('typed='))?.slice('typed='.length);
-  return typed === undefined ? fileOf(block) : path.join('my-plugins/weather', typed);
+  const typed = markOf(block, 'typed');
+  return typed === undefined ? markOf(block, 'file') : path.join('my-plugins/weather', typed);
 }
 
 test("the guide's code has no mistake that an editor would show", async (t) => {

@@ -4,7 +4,7 @@ export interface Block {
   readonly section: string;
   /** `bash`, `json`, `ts` … */
   readonly language: string;
-  /** What the fence says after the language: `run`, `start`, `setup`, `output`, `printed`, `file=<path>`. */
+  /** What the fence says after the language: `run`, `start`, `setup`, `output`, `printed`, `file=<path>`, `from=<path>`, `skip=<why>`. */
   readonly marks: readonly string[];
   readonly text: string;
   /** Of its fence, from 1. */
@@ -18,22 +18,24 @@ export function readBlocks(markdown: string): readonly Block[] {
   let open: { language: string; marks: string[]; line: number; lines: string[] } | undefined;
   for (const [index, line] of markdown.split('\n').entries()) {
     if (open === undefined && line.startsWith('## ')) section = line.slice(3);
-    if (!line.startsWith('```')) open?.lines.push(line);
+    // Fences in lists are indented.
+    const fence = /^ *```(.*)$/.exec(line)?.[1];
+    if (fence === undefined) open?.lines.push(line);
     else if (open === undefined) {
-      const [language = '', ...marks] = line.slice(3).split(' ');
+      const [language = '', ...marks] = fence.split(' ');
       open = { language, marks, line: index + 1, lines: [] };
     } else {
-      const { lines, ...fence } = open;
-      blocks.push({ ...fence, section, text: lines.join('\n') });
+      const { lines, ...opened } = open;
+      blocks.push({ ...opened, section, text: lines.join('\n') });
       open = undefined;
     }
   }
   return blocks;
 }
 
-/** The path in the mark `file=<path>`. */
-export function fileOf({ marks }: Block): string | undefined {
-  return marks.find((mark) => mark.startsWith('file='))?.slice('file='.length);
+/** The value of the mark `<name>=<value>`. */
+export function markOf({ marks }: Block, name: string): string | undefined {
+  return marks.find((mark) => mark.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /**

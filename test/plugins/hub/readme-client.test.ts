@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { markOf, readBlocks } from '../../examples/readme-blocks.ts';
 import { until } from '../../support/until.ts';
 import { gene, keyed, listen, startHub } from './hub-kit.ts';
 
@@ -10,9 +11,8 @@ const README = path.resolve(import.meta.dirname, '../../../plugins/hub/README.md
 
 /** The client of the README, as somebody would save it. */
 async function savedClient(t: ExecutionContext) {
-  const [, code = ''] =
-    /^```js file=hub-client\.mjs\n([\s\S]*?)^```/m.exec(await readFile(README, 'utf8')) ?? [];
-  t.true(code.split('\n').length > 20);
+  const shown = readBlocks(await readFile(README, 'utf8'));
+  const code = shown.find((block) => markOf(block, 'file') === 'hub-client.mjs')!.text;
   const folder = await mkdtemp(path.join(tmpdir(), 'hub-client-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'hub-client.mjs');

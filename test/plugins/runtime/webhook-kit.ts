@@ -38,8 +38,11 @@ export async function startReceiver(t: ExecutionContext, answer: Answer = () => 
 }
 
 /** Verifies a request with the package's own verifier; throws where the signature is wrong. */
-export function verify(secret: string, { text, headers }: Received): unknown {
-  return new Webhook(secret).verify(text, headers as Record<string, string>);
+export function verify(secret: string, { text: body, headers: received }: Received): unknown {
+  const headers = received as Record<string, string>;
+  // The body as it came, not parsed. It throws where the signature is wrong.
+  const event = new Webhook(secret).verify(body, headers);
+  return event;
 }
 
 /** Receivers of tests are on the loopback interface. */
