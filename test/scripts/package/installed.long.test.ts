@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -39,8 +40,8 @@ async function run(cwd: string, command: string, ...args: string[]): Promise<str
 const install = (cwd: string, ...packages: string[]) =>
   run(cwd, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', ...packages);
 
-async function pack(folder: string): Promise<string> {
-  const written = await run(folder, 'npm', 'pack', '--json', '--loglevel=error');
+async function pack(folder: string, ...options: string[]): Promise<string> {
+  const written = await run(folder, 'npm', 'pack', '--json', '--loglevel=error', ...options);
   const [{ filename }] = JSON.parse(written.slice(written.lastIndexOf('\n[') + 1)) as [{ filename: string }];
   return path.join(folder, filename);
 }
@@ -86,22 +87,23 @@ test('the packed gateway is installed, types a plugin, tests it, runs it by its 
     '{ "extends": "agent-gateway/tsconfig.json", "include": ["*.ts"] }',
   );
   const tsc = path.join(plugin, 'node_modules/typescript/bin/tsc');
-  const diagnostics = await run(small, process.execPath, tsc, '--extendedDiagnostics');
-  const seconds = Number(/Total time:\s+([\d.]+)s/.exec(diagnostics)?.[1]);
-  t.log(`tsc of two lines: ${seconds} s`);
-  t.true(seconds < 5, `${seconds} s`);
+  const diagnostics = await run(small, process.execPath, tsc, '--diagnostics', '--skipLibCheck', 'false');
+  const files = Number(/Files:\s+(\d+)/.exec(diagnostics)?.[1]);
+  t.true(files < 1_500, `${files} files`);
   t.regex(
     await readFile(path.join(small, 'plugin.d.ts'), 'utf8'),
     /from "agent-gateway"|import\("agent-gateway"\)/,
   );
-  await run(small, process.execPath, tsc, '--noEmit', '--skipLibCheck', 'false');
   await rm(small, { recursive: true });
 
   // Its operator.
   const deployment = path.join(base, 'deployment');
   await mkdir(deployment);
   await writeFile(path.join(deployment, 'package.json'), '{ "private": true }');
+  // What npm would download and unpack once more: it takes away what does not belong to the gateway.
+  await run(base, 'cp', '-al', path.join(plugin, 'node_modules'), deployment);
   await install(deployment, gateway);
+  t.false(existsSync(path.join(deployment, 'node_modules/typescript')));
   const command = path.join(deployment, 'node_modules/.bin/saas-api');
   const added = await run(deployment, command, 'plugins', 'add', first);
   t.is(
@@ -141,15 +143,15 @@ test('the packed gateway is installed, types a plugin, tests it, runs it by its 
   t.is(await text(), 'Sunny  again');
   t.is((await request('/weather')).status, 200);
 
-  // The next version.
+  // The next version, as it was built.
   await edit(path.join(plugin, 'package.json'), '"0.1.0"', '"0.2.0"');
   await edit(
-    path.join(plugin, 'routes/items.ts'),
+    path.join(plugin, 'dist/routes/items.js'),
     'return { id, text, created_at',
     'return { id, text: text.toUpperCase(), created_at',
   );
   t.regex(
-    await run(deployment, command, 'plugins', 'add', await pack(plugin)),
+    await run(deployment, command, 'plugins', 'add', await pack(plugin, '--ignore-scripts')),
     /weather is @acme\/gateway-plugin-weather 0\.2\.0 now\. .*\/admin\/v1\/plugins\/weather\/reload/,
   );
   t.is(await text(), 'Sunny  again');
