@@ -5,7 +5,7 @@ import { HTTP_STATUS } from './status.ts';
 /** The shape in which errors are reported (decisions 0.1). */
 export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
-/** The shape of errors where no route names one: a problem that OpenAI's clients can read as well, since their users mistake paths most often. */
+/** The shape of errors where no route names one: a problem that clients of OpenAI and Coze can read as well, since their users mistake paths most often. */
 export type AnyDialect = ErrorDialect | 'any';
 
 /** An error as it goes over the wire. */
@@ -69,7 +69,7 @@ function problemBody(error: GatewayError, status: number, requestId: string): ob
 }
 
 function anyBody(error: GatewayError, status: number, requestId: string): object {
-  return { ...problemBody(error, status, requestId), ...openAiBody(error) };
+  return { ...problemBody(error, status, requestId), ...openAiBody(error), msg: messageWithFields(error) };
 }
 
 /** `{error: {message, type, param, code}}`, as OpenAI's clients read it. */

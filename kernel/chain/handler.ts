@@ -39,8 +39,8 @@ export interface HandlerServices extends CallServices {
 /** Reads and validates the input, calls the route's handler, and answers with what it returned. */
 export function handler(services: HandlerServices): Middleware {
   return async function handleRequest(context) {
-    const { match, path } = context.state;
-    if (match.kind === 'nothing') throw KernelErrors.pathNotFound(`There is no ${context.method} ${path}`);
+    const { match } = context.state;
+    if (match.kind === 'nothing') throw KernelErrors.pathNotFound(match.detail);
     if (match.kind === 'refused') throw match.error;
     if (match.kind === 'wrong-method') {
       throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });

@@ -15,7 +15,7 @@ export type Match =
   | { readonly kind: 'refused'; readonly error: GatewayError }
   /** `errors` is the dialect of the path's routes. */
   | { readonly kind: 'wrong-method'; readonly allow: readonly string[]; readonly errors: ErrorDialect }
-  | { readonly kind: 'nothing' };
+  | { readonly kind: 'nothing'; readonly detail: string };
 
 /** Two routes want the same method and path. */
 export class RouteCollision extends Error {
@@ -29,7 +29,6 @@ export class RouteCollision extends Error {
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-const NOTHING: Match = { kind: 'nothing' };
 
 /** Routes are looked up, not called, through the router. */
 const LOOKED_UP = () => {};
@@ -49,25 +48,27 @@ export class RouteTable {
   constructor(routes: readonly CompiledRoute[]) {
     this.routes = routes;
     const owners = new Map<string, string>();
-    for (const route of routes) {
+    for (const route of routes)
       for (const [method, path] of placesOf(route)) {
         const key = `${method} ${shapeOf(path)}`;
         const owner = owners.get(key);
         if (owner !== undefined) throw new RouteCollision(method, path, owner, route.owner);
         owners.set(key, route.owner);
       }
-    }
   }
 
   /** Finds the route of a raw path (percent-encoded, without the query). */
   find(method: string, path: string): Match {
     const found = this.#lookup(method, path) ?? (method === 'HEAD' ? this.#lookOnly(path) : undefined);
     if (found !== undefined) return found;
-    const others = METHODS.map((other) => [other as string, this.#lookup(other, path)?.route] as const);
-    const there = others.filter(([, route]) => route !== undefined);
-    const [[, first] = []] = there;
-    if (first === undefined) return NOTHING;
-    const allow = there.map(([other]) => other);
+    const allow: string[] = METHODS.filter((other) => this.#lookup(other, path) !== undefined);
+    const first = this.#lookup(allow[0] ?? method, path)?.route;
+    if (first === undefined) {
+      // Base URLs of clients have `/v1`, or not.
+      const near = [`/v1${path}`, path.replace(/^\/v1\//, '/')].find((one) => this.#lookup(method, one));
+      const hint = near === undefined ? '' : `; did you mean ${near}?`;
+      return { kind: 'nothing', detail: `There is no ${method} ${path}${hint}` };
+    }
     if (!allow.includes('HEAD') && this.#lookOnly(path) !== undefined) allow.push('HEAD');
     return { kind: 'wrong-method', allow: [...allow, 'OPTIONS'], errors: first.errors };
   }
@@ -88,10 +89,9 @@ export class RouteTable {
 
 function routerOf(routes: readonly CompiledRoute[]): Router {
   const router = findMyWay({ ignoreTrailingSlash: false, maxParamLength: 512 });
-  for (const route of routes) {
+  for (const route of routes)
     for (const [method, path] of placesOf(route))
       router.on(method as findMyWay.HTTPMethod, routerPath(path), LOOKED_UP, route);
-  }
   return router;
 }
 

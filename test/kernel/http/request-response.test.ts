@@ -312,12 +312,13 @@ test('an unknown path is 404 for everybody, a wrong method 405 with Allow', asyn
   t.is(headers.get('allow'), 'GET, HEAD, OPTIONS');
 });
 
-test('an unknown path is named, also where clients of OpenAI look for an error', async (t) => {
+test('an unknown path is named, also where clients of OpenAI and Coze look for an error', async (t) => {
   const { body, headers } = await gateway.request('/v1/responses', { method: 'POST', body: {} });
   t.is(headers.get('content-type'), 'application/problem+json');
   t.like(body, { code: 'path.not-found', detail: 'There is no POST /v1/responses' });
   const error = { message: body.detail, type: 'not_found_error', param: null, code: body.code };
   t.deepEqual(body.error, error);
+  t.is(body.msg, body.detail);
 });
 
 test('HEAD answers like GET without a body', async (t) => {

@@ -36,7 +36,7 @@ test('a known path with another method tells which methods it takes', (t) => {
     allow: ['GET', 'POST', 'HEAD', 'OPTIONS'],
     errors: 'problem',
   });
-  t.deepEqual(table.find('GET', '/b'), { kind: 'nothing' });
+  t.deepEqual(table.find('GET', '/b'), { kind: 'nothing', detail: 'There is no GET /b' });
 });
 
 test('HEAD is answered from GET, but not from one that uses something up', (t) => {
@@ -56,8 +56,11 @@ test('HEAD is answered from GET, but not from one that uses something up', (t) =
 
 test('a broken percent-encoding, and a method nobody has heard of, lead nowhere', (t) => {
   const table = new RouteTable([compiled('GET', '/a/{id}')]);
-  t.deepEqual(table.find('GET', '/a/%zz'), { kind: 'nothing' });
-  t.deepEqual(table.find('BREW', '/x'), { kind: 'nothing' });
+  for (const [method, path] of [
+    ['GET', '/a/%zz'],
+    ['BREW', '/x'],
+  ] as const)
+    t.deepEqual(table.find(method, path), { kind: 'nothing', detail: `There is no ${method} ${path}` });
 });
 
 test('what is mounted below a prefix answers there and below', (t) => {
@@ -133,4 +136,17 @@ test('a route with a member of another form does not compile, and the message na
     const error = t.throws(() => compile({ [member]: value }), undefined, `${member}: ${said}`);
     t.true(error?.message.includes(`"${member}" is ${said}`), error?.message);
   }
+});
+
+test('a path that is there with or without /v1 is named, since base URLs have it or not', (t) => {
+  const table = new RouteTable([compiled('POST', '/v1/chat/completions'), compiled('POST', '/v3/chat')]);
+  const detailOf = (method: string, path: string) => {
+    const match = table.find(method, path);
+    return match.kind === 'nothing' ? match.detail : match.kind;
+  };
+  const meant = 'did you mean /v1/chat/completions?';
+  t.is(detailOf('POST', '/chat/completions'), `There is no POST /chat/completions; ${meant}`);
+  t.is(detailOf('POST', '/v1/v1/chat/completions'), `There is no POST /v1/v1/chat/completions; ${meant}`);
+  t.is(detailOf('POST', '/v1/v3/chat'), 'There is no POST /v1/v3/chat; did you mean /v3/chat?');
+  t.is(detailOf('GET', '/chat/completions'), 'There is no GET /chat/completions');
 });
