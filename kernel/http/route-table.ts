@@ -48,13 +48,14 @@ export class RouteTable {
   constructor(routes: readonly CompiledRoute[]) {
     this.routes = routes;
     const owners = new Map<string, string>();
-    for (const route of routes)
+    for (const route of routes) {
       for (const [method, path] of placesOf(route)) {
         const key = `${method} ${shapeOf(path)}`;
         const owner = owners.get(key);
         if (owner !== undefined) throw new RouteCollision(method, path, owner, route.owner);
         owners.set(key, route.owner);
       }
+    }
   }
 
   /** Finds the route of a raw path (percent-encoded, without the query). */
@@ -89,9 +90,10 @@ export class RouteTable {
 
 function routerOf(routes: readonly CompiledRoute[]): Router {
   const router = findMyWay({ ignoreTrailingSlash: false, maxParamLength: 512 });
-  for (const route of routes)
+  for (const route of routes) {
     for (const [method, path] of placesOf(route))
       router.on(method as findMyWay.HTTPMethod, routerPath(path), LOOKED_UP, route);
+  }
   return router;
 }
 
