@@ -68,6 +68,8 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
 
   client.on('error', (error: unknown) => {
     lastError = error;
+    // The outage was reported as a lost connection; that the password has changed is what the operator has to know.
+    if (isReported && error instanceof ioredis.ReplyError) warnOfRefusal(error);
   });
   client.on('close', () => down(lastError ?? new Error('Redis closed the connection')));
   client.on('ready', () => {

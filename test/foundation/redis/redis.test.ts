@@ -103,6 +103,24 @@ test('a Redis that takes no writes is away until it does', async (t) => {
   t.is(logged.length, 2, logged.join('\n'));
 });
 
+for (const [user, isSet] of [
+  ['', false],
+  [':first@', true],
+] as const)
+  test(`a password that changes ${isSet ? '' : 'from none '}while Redis is used is named in the log`, async (t) => {
+    const server = await startOwnRedis(t);
+    if (server === undefined) return;
+    const admin = server.client();
+    if (isSet) await admin.config('SET', 'requirepass', 'first');
+    const { redis, logged } = await open(t, server, user);
+    t.true(redis.isUp());
+    await admin.config('SET', 'requirepass', 'second');
+    await admin.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await until(() => logged.includes('Redis refused a command'));
+    t.false(redis.isUp());
+    t.is(logged[0], 'Redis is away: this replica works without it until it is back');
+  });
+
 test('a command that the server refuses is no outage', async (t) => {
   const server = await startOwnRedis(t);
   if (server === undefined) return;
