@@ -113,6 +113,15 @@ export function toCreatedKey({ record, key }: NewApiKey): Static<typeof CreatedK
   return { ...toApiKey(record), key };
 }
 
+/** What the audit record says of a key just made. */
+export function keyChanges({ record }: NewApiKey) {
+  const { id, tenantId, roles, scopes, expiresAt } = record;
+  return {
+    ...{ api_key_id: id, tenant_id: tenantId, roles: roles.join(','), scopes: scopes.join(',') },
+    expires_at: expiresAt?.toISOString() ?? null,
+  };
+}
+
 const common = { access: access.role(TENANT_ADMINISTRATION), tag: 'api-keys' } as const;
 
 /** API keys within the caller's reach (specification 1, API keys; decisions 1.2). */
@@ -126,12 +135,12 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       summary: 'Make an API key; its raw value is shown once',
       schema: { body: CreateKey, responses: { 201: CreatedKey } },
       refuse: refusing(keys.problems),
-      handle: async ({ identity, body }) => {
+      handle: async (call) => {
+        const { identity, body } = call;
         const tenantId = tenantOfNewKey(identity, body.tenant_id);
-        return reply.created(
-          toCreatedKey(await keys.create(identity, tenantId, toWantedKey(body))),
-          KEY_HEADERS,
-        );
+        const created = await keys.create(identity, tenantId, toWantedKey(body));
+        call.audit({ changes: keyChanges(created) });
+        return reply.created(toCreatedKey(created), KEY_HEADERS);
       },
     }),
     route({
@@ -189,8 +198,10 @@ export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       summary: 'Make an API key of a tenant; its raw value is shown once',
       schema: { params: IdParams, body: CreateTenantKey, responses: { 201: CreatedKey } },
       refuse: refusing(keys.problems),
-      handle: async ({ identity, params, body }) => {
+      handle: async (call) => {
+        const { identity, params, body } = call;
         const created = await keys.create(identity, params.id, toWantedKey(body));
+        call.audit({ changes: keyChanges(created) });
         return reply.created(toCreatedKey(created), KEY_HEADERS);
       },
     }),
@@ -200,8 +211,10 @@ export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       path: '/admin/v1/tenants/{id}/api-keys/{kid}/rotate',
       summary: 'Replace an API key by a new one with the same rights; the old one is revoked',
       schema: { params: KeyParams, responses: { 201: Rotation } },
-      handle: async ({ identity, params }) => {
+      handle: async (call) => {
+        const { identity, params } = call;
         const created = await keys.rotate(identity, params.kid, params.id);
+        call.audit({ changes: keyChanges(created) });
         return reply.created({ new_key: toCreatedKey(created), revoked_key_id: params.kid }, KEY_HEADERS);
       },
     }),

@@ -144,8 +144,12 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
       failures: ['not-found'],
       summary: 'Allow or deny outbound requests of a tenant by host and path',
       schema: { body: CreateEgressRule, responses: { 201: EgressRuleSchema } },
-      handle: async ({ identity, body }) =>
-        reply.created(toEgressRule(await rules.create(identity, toWantedRule(body)))),
+      handle: async (call) => {
+        const rule = toEgressRule(await rules.create(call.identity, toWantedRule(call.body)));
+        const { id, created_at: _, ...said } = rule;
+        call.audit({ changes: { rule_id: id, ...said } });
+        return reply.created(rule);
+      },
     }),
     route({
       ...common,

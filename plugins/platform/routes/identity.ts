@@ -15,7 +15,7 @@ import {
   withExample,
 } from 'agent-gateway';
 import { expiryProblems } from '../services/key-administration.ts';
-import { CreatedKey, ExpiresAt, KEY_HEADERS, toCreatedKey, toExpiry } from './api-keys.ts';
+import { CreatedKey, ExpiresAt, KEY_HEADERS, keyChanges, toCreatedKey, toExpiry } from './api-keys.ts';
 import { Name } from './common.ts';
 
 /** Name of the first key where the request has none. */
@@ -51,7 +51,8 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
         }),
         responses: { 201: withExample(CreatedKey, FIRST_GRANT) },
       },
-      handle: async ({ identity, body }) => {
+      handle: async (call) => {
+        const { identity, body } = call;
         if (identity.method !== 'static_token') {
           throw AuthErrors.required('Only the static token (SVC_ACP_TOKEN) may do this.');
         }
@@ -59,6 +60,7 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
         const errors = expiryProblems(expiresAt, clock.now());
         if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
         const created = await apiKeys.bootstrap({ name: body.name ?? FIRST_KEY, expiresAt });
+        call.audit({ changes: keyChanges(created) });
         return reply.created(toCreatedKey(created), KEY_HEADERS);
       },
     }),

@@ -92,8 +92,13 @@ export function sandboxPolicyRoutes(policies: SandboxPolicyAdministration): read
       summary:
         'Change the sandbox policy of a tenant, which gets one of its own; absent fields stay as they are',
       schema: { params: IdParams, body: ChangeSandboxPolicy, responses: { 200: SandboxPolicyView } },
-      handle: async ({ identity, params, body }) =>
-        toSandboxPolicyView(params.id, await policies.change(identity, params.id, toChanges(body))),
+      handle: async (call) => {
+        const { identity, params, body } = call;
+        const inForce = await policies.change(identity, params.id, toChanges(body));
+        const { allowed_tools, ...policy } = writePolicy(inForce.policy);
+        call.audit({ changes: { ...policy, allowed_tools: allowed_tools?.join(',') ?? null } });
+        return toSandboxPolicyView(params.id, inForce);
+      },
     }),
     route({
       ...common,

@@ -89,6 +89,14 @@ function toTenant(record: TenantRecord): Static<typeof Tenant> {
   return write({ ...record, plan: record.plan as Static<typeof Plan> });
 }
 
+/** What the audit record says of a tenant that was made or changed. */
+function tenantChanges({ id, plan, rateLimitRpm, maxSessions, chatContext }: TenantRecord) {
+  return {
+    ...{ tenant_id: id, plan, rate_limit_rpm: rateLimitRpm },
+    ...{ max_sessions: maxSessions, chat_context: chatContext },
+  };
+}
+
 const common = { access: access.role(TENANT_ADMINISTRATION), tag: 'tenants' } as const;
 
 const ListQuery = Type.Object({
@@ -105,9 +113,11 @@ export function tenantRoutes(tenants: TenantAdministration): readonly Route[] {
       path: '/v1/tenants',
       summary: 'Create a tenant',
       schema: { body: CreateTenant, responses: { 201: Tenant } },
-      handle: async ({ identity, body }) => {
-        const settings = { ...toTenantSettings(body), name: body.name };
-        return reply.created(toTenant(await tenants.create(identity, settings)));
+      handle: async (call) => {
+        const settings = { ...toTenantSettings(call.body), name: call.body.name };
+        const created = await tenants.create(call.identity, settings);
+        call.audit({ changes: tenantChanges(created) });
+        return reply.created(toTenant(created));
       },
     }),
     route({
@@ -140,8 +150,12 @@ export function tenantRoutes(tenants: TenantAdministration): readonly Route[] {
         body: UpdateTenant,
         responses: { 200: withExample(Tenant, { rate_limit_rpm: 600 }) },
       },
-      handle: async ({ identity, params, body }) =>
-        toTenant(await tenants.update(identity, params.id, toTenantSettings(body))),
+      handle: async (call) => {
+        const { identity, params, body } = call;
+        const changed = await tenants.update(identity, params.id, toTenantSettings(body));
+        call.audit({ changes: tenantChanges(changed) });
+        return toTenant(changed);
+      },
     }),
     route({
       ...common,

@@ -222,3 +222,41 @@ eachGatewayDatabase(
     t.deepEqual(await found('/admin/v1/audit-logs', { q: 'needle', tenant_id: tenant }), ['Needle_1']);
   },
 );
+
+test('records of administration say what was made and changed, and hold no key', async (t) => {
+  const gateway = await startPlatform(t);
+  const changesOf = async (path: string, method: string, body?: object) => {
+    const answer = await gateway.request(path, { method, ...(body && { body }) });
+    const action = `${method} ${path}`;
+    let found: { detail: { changes?: object } } | undefined;
+    await until(async () => {
+      const { audit_logs } = (await gateway.request(`${ALL}?limit=500`)).body;
+      found = audit_logs.find((log: { action: string }) => log.action === action);
+      return found !== undefined;
+    });
+    t.false(JSON.stringify(found).includes('hk_'), action);
+    return { body: answer.body, changes: found!.detail.changes };
+  };
+  const first = await changesOf('/admin/v1/bootstrap', 'POST');
+  t.like(first.changes, { api_key_id: first.body.id, tenant_id: DEFAULT_TENANT });
+  const tenant = await changesOf('/v1/tenants', 'POST', { name: 'Acme' });
+  const { id } = tenant.body;
+  t.like(tenant.changes, { tenant_id: id, plan: 'free', rate_limit_rpm: 60 });
+  t.like((await changesOf(`/v1/tenants/${id}`, 'PUT', { rate_limit_rpm: 7 })).changes, { rate_limit_rpm: 7 });
+  const wanted = { name: 'app', roles: ['auditor'], scopes: ['read', 'audit:read'] };
+  const granted = { roles: 'auditor', scopes: 'read,audit:read', expires_at: null };
+  const own = await changesOf('/v1/api-keys', 'POST', wanted);
+  t.deepEqual(own.changes, { ...granted, api_key_id: own.body.id, tenant_id: DEFAULT_TENANT });
+  const keys = `/admin/v1/tenants/${id}/api-keys`;
+  const made = await changesOf(keys, 'POST', wanted);
+  t.deepEqual(made.changes, { ...granted, api_key_id: made.body.id, tenant_id: id });
+  const rotated = await changesOf(`${keys}/${made.body.id}/rotate`, 'POST');
+  t.deepEqual(rotated.changes, { ...granted, api_key_id: rotated.body.new_key.id, tenant_id: id });
+  const host = { host_pattern: 'ads.example.com', action: 'deny' };
+  const rule = await changesOf('/admin/v1/egress/rules', 'POST', { ...host, tenant_id: id });
+  t.like(rule.changes, { ...host, rule_id: rule.body.id, tenant_id: id });
+  const policy = await changesOf(`/admin/v1/tenants/${id}/sandbox-policy`, 'POST', {
+    allowed_tools: ['calculator', 'time'],
+  });
+  t.like(policy.changes, { allowed_tools: 'calculator,time', restrict_network: true });
+});
