@@ -1,4 +1,9 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import {
   Server,
   ServerInterceptingCall,
@@ -27,8 +32,9 @@ interface Handler {
   readonly path: string;
 }
 
-/** The two methods of `Server` that this file relies on. */
+/** What of `Server` this file relies on. */
 interface ServerInternals {
+  readonly http2Servers?: ReadonlyMap<Http2SecureServer, unknown>;
   /** Finds the handler of a call; grpc-js itself answers where there is none. */
   _retrieveHandler?: (path: string) => Handler | null;
   /** Takes a call that has come in. */
@@ -60,7 +66,12 @@ export function createDispatchingServer(
   });
   const internals = server as unknown as ServerInternals;
   const { _streamHandler: take } = internals;
-  if (typeof internals._retrieveHandler !== 'function' || typeof take !== 'function') {
+  const { http2Servers } = internals;
+  if (
+    typeof internals._retrieveHandler !== 'function' ||
+    typeof take !== 'function' ||
+    !(http2Servers instanceof Map)
+  ) {
     throw new Error('this version of @grpc/grpc-js looks up its methods in another way');
   }
   internals._streamHandler = (interceptors, stream, headers) => {
@@ -76,6 +87,11 @@ export function createDispatchingServer(
     path,
   });
   return server;
+}
+
+/** The servers of HTTP/2 below a server, of its addresses and injectors: those with TLS report clients that they refuse. */
+export function http2ServersOf(server: Server): Iterable<Http2SecureServer> {
+  return (server as unknown as ServerInternals).http2Servers?.keys() ?? [];
 }
 
 /** Milliseconds by unit, as gRPC's specification names them. */

@@ -1,9 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { ServerCredentials } from '@grpc/grpc-js';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+import { throttledLog } from '../base/throttle.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../config/configuration-error.ts';
 import type { Logger } from '../observability/logger.ts';
+import { http2ServersOf } from './grpc-js-seams.ts';
 
 /** The files of TLS (PEM). */
 export interface TlsFiles {
@@ -56,6 +59,26 @@ export async function openTls(
   };
   const timer = setInterval(() => void look(), interval).unref();
   return { credentials, close: () => clearInterval(timer) };
+}
+
+/**
+ * Logs the clients with which no connection came about: no certificate, one of another authority, one that has expired, no TLS. They are told little, and are in no audit record since they
+ * make no call. Once a minute, with the latest of them and how many there were.
+ */
+export function logRefusedClients(
+  server: Server,
+  { log, clock }: { readonly log: Pick<Logger, 'warn'>; readonly clock: Pick<Clock, 'monotonic'> },
+): void {
+  const refused = throttledLog<{ readonly reason: string; readonly address: string | undefined }>(
+    clock,
+    (latest, count) => log.warn({ ...latest, count }, 'a gRPC client was refused: the TLS handshake failed'),
+  );
+  for (const http2 of http2ServersOf(server)) {
+    http2.on('tlsClientError', ({ message }, { authorizationError, remoteAddress: address }) => {
+      // Of a certificate that was looked at and refused the error says only that the connection has ended.
+      refused({ reason: String(authorizationError ?? message), address });
+    });
+  }
 }
 
 /** What a server and its clients show each other. */

@@ -6,7 +6,7 @@ import { InFlight } from '../../foundation/base/in-flight.ts';
 import { CallStream } from '../../foundation/grpc/call-stream.ts';
 import { type Door, openDoor } from '../../foundation/grpc/door.ts';
 import { createDispatchingServer, resetStream, type WireCall } from '../../foundation/grpc/grpc-js-seams.ts';
-import { openTls, type Tls, type TlsFiles } from '../../foundation/grpc/tls.ts';
+import { logRefusedClients, openTls, type Tls, type TlsFiles } from '../../foundation/grpc/tls.ts';
 import type { Address } from '../../foundation/http/address.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
 import { createHealth } from './health.ts';
@@ -90,11 +90,6 @@ export class GrpcServer {
   adopt(socket: Socket): void {
     this.#adopter ??= this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     this.#adopter.injectConnection(socket);
-  }
-
-  /** The services that are live, those of the kernel too. */
-  get services(): readonly CompiledService[] {
-    return this.#table.services;
   }
 
   /**
@@ -191,6 +186,7 @@ export class GrpcServer {
       injector.destroy();
       throw failure;
     }
+    if (tls !== undefined) logRefusedClients(this.#server, chain);
     return { door: this.#door, injector, tls };
   }
 }

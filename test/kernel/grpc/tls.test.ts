@@ -80,6 +80,9 @@ test('with an authority only clients that it signed are served, and they need a 
   t.is((await as(signed, null).call('GetNote', {}, TIMEOUT)).code, 'UNAUTHENTICATED');
   t.is((await as(stranger).call('GetNote', {}, TIMEOUT)).code, 'UNAVAILABLE');
   t.is((await as().call('GetNote', {}, TIMEOUT)).code, 'UNAVAILABLE');
+  const refused = () => grpc.logs().filter((line) => line.includes('the TLS handshake failed'));
+  await until(() => refused().length > 0);
+  t.regex(refused()[0]!, /"level":"warn".*"reason":"DEPTH_ZERO_SELF_SIGNED_CERT".*"count":1/);
 });
 
 test('new files are taken over without a restart; files that do not fit are not', async (t) => {
