@@ -3,6 +3,9 @@ import { glob, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 
+/** Of an error of a catalogue. */
+const CODE = /\bcode: '([^']+)',\s+kind:/g;
+
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFile(path.join(root, file), 'utf8');
 
@@ -103,7 +106,7 @@ test('every plugin has a README that tells its settings and every code of its er
     for (const file of await readdir(path.join(root, plugin), { recursive: true })) {
       if (!file.endsWith('.ts')) continue;
       const source = await read(`${plugin}/${file}`);
-      for (const [, code] of source.matchAll(/\bcode: '([^']+)',\s+kind:/g)) {
+      for (const [, code] of source.matchAll(CODE)) {
         t.true(text.includes(`\`${code}\``), `${plugin}: ${code}`);
       }
       for (const [, variable] of source.matchAll(/\benv: '([A-Z_]+)'/g)) {
@@ -111,6 +114,17 @@ test('every plugin has a README that tells its settings and every code of its er
       }
     }
   }
+});
+
+test('every code of an error of the kernel and the foundation is in a document', async (t) => {
+  let told = '';
+  for await (const document of documents()) told += await read(document);
+  const missing: string[] = [];
+  for await (const file of glob('{foundation,kernel}/**/*.ts', { cwd: root })) {
+    for (const [, code] of (await read(file)).matchAll(CODE))
+      if (!told.includes(`\`${code}\``)) missing.push(code!);
+  }
+  t.deepEqual(missing, []);
 });
 
 /** The anchors that GitHub gives to headings: of equal ones the second ends in `-1`. */
