@@ -53,10 +53,11 @@ export function openRetention(scope: Scope<RecordsSettings>): Retention {
 
   scope.every('retention', config.retention_interval, (signal) => sweep(signal), { replicas: 'one' });
   scope.every('retention-of-process', config.retention_interval, (signal) => sweep(signal, true));
-  scope.every('retained-records', config.retention_interval, async () => {
+  const report = async () => {
     warnOfUnknown(kinds());
     await showSizes();
-  });
+  };
+  scope.every('retained-records', config.retention_interval, report, { immediately: true });
 
   /** Kinds may belong to a plugin that does not run, so it is no error. */
   function warnOfUnknown(known: ReadonlyMap<string, RetainedRecords>): void {

@@ -180,3 +180,10 @@ test('a setting that makes no sense stops the start and is named', async (t) => 
     message: /SVC_RETENTION/,
   });
 });
+
+test('a kind that no plugin keeps is in the log after the start, with those that there are', async (t) => {
+  const gateway = await startPlatform(t, { env: { SVC_RETENTION: 'session=90d' } });
+  const lines = () => gateway.logs().filter((line) => line.includes('names records that no plugin keeps'));
+  await until(() => lines().length > 0);
+  t.like(JSON.parse(lines()[0]!), { unknown: ['session'], known: KINDS });
+});
