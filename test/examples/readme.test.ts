@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { parseAllDocuments } from 'yaml';
@@ -70,17 +70,34 @@ test('what the documents show of a file is in it', async (t) => {
   }
 });
 
-test('the resources that the documents show have the form of their kind', async (t) => {
+test('the resources that the documents show have the form of their kind, and names of their own', async (t) => {
+  const bundled = await Promise.all(
+    (await readdir(path.join(root, 'agents.d'))).map((file) => read(`agents.d/${file}`)),
+  );
+  const taken = bundled.flatMap((text) => resourcesOf({ language: 'yaml', text })).map(nameOf);
   const check = compileSchema(JSON.parse(await read('schemas/resource.schema.json')));
   for (const { name, blocks } of documents) {
     // A gateway reads those that are saved; one of them has a mistake, to show what happens.
     for (const block of blocks.filter((one) => !one.marks.some((mark) => /^(?:from|file)=/.test(mark))))
-      for (const resource of resourcesOf(block)) t.deepEqual(check(resource), [], `${name}:${block.line}`);
+      for (const resource of resourcesOf(block)) {
+        t.deepEqual(check(resource), [], `${name}:${block.line}`);
+        t.false(
+          taken.includes(nameOf(resource)),
+          `${name}:${block.line}: ${nameOf(resource)} is in agents.d`,
+        );
+      }
   }
 });
 
+interface Resource {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+const nameOf = ({ kind, metadata }: Resource) => `${kind} ${metadata.name}`;
+
 /** The documents of agents.d in a YAML block; none where one of its documents is something else. */
-function resourcesOf({ language, text }: Block): readonly unknown[] {
+function resourcesOf({ language, text }: Pick<Block, 'language' | 'text'>): readonly Resource[] {
   if (language !== 'yaml') return [];
   const values = parseAllDocuments(text).map((document) => document.toJS());
   return values.every((value) => value?.apiVersion === 'svc/v1') ? values : [];
