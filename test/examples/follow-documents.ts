@@ -101,6 +101,7 @@ async function readersFolder(t: ExecutionContext): Promise<string> {
     'foundation',
     'testing',
     'plugins',
+    'examples',
     'scripts',
   ])
     await symlink(path.join(root, name), path.join(folder, name));
