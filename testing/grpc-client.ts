@@ -73,7 +73,7 @@ export interface GrpcClient {
  * for `Timestamp`, names of the proto file. A method that the proto file does not declare is called with empty messages.
  *
  * @example
- * using notes = grpcClient(gateway.grpcAddress, { proto, service: 'svc.notes.v1.NotesService', token });
+ * using notes = grpcClient(address, { proto, service: 'svc.notes.v1.NotesService', token });
  * const { code, message } = await notes.call('GetNote', { id });
  */
 export function grpcClient(address: string, options: GrpcClientOptions): GrpcClient & Disposable {
