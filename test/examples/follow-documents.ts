@@ -59,7 +59,7 @@ export function followChapters(names: readonly string[]): void {
         // A guide is one test, and starts a gateway for each of its chapters.
         t.timeout(600_000);
         const reader = new Reader(t, await readersFolder(t));
-        for (const block of own) await reader.follow(block);
+        for (const block of own) await reader.follow(name, block);
         await reader.leave();
       });
     }
@@ -73,11 +73,10 @@ export function followParts(): void {
     const shared = new Reader(t, await readersFolder(t));
     for (const { name, blocks: all } of documents.filter((one) => PARTS.includes(one.name))) {
       for (const section of new Set(all.filter(isFollowed).map((block) => block.section))) {
-        t.log(`${name}, ${section}`);
         const own = all.filter((block) => block.section === section);
         const startsOne = own.some(({ marks }) => marks.includes('start'));
         const reader = startsOne ? new Reader(t, await readersFolder(t)) : shared;
-        for (const block of own) await reader.follow(block);
+        for (const block of own) await reader.follow(name, block);
         if (startsOne) await reader.leave();
       }
     }
@@ -124,14 +123,15 @@ class Reader {
     this.#folder = folder;
   }
 
-  async follow(block: Block): Promise<void> {
-    const { marks, text, line } = block;
+  async follow(document: string, block: Block): Promise<void> {
+    const { marks, text } = block;
+    const place = `${document}:${block.line}`;
     const file = markOf(block, 'file');
     if (file !== undefined) await this.#save(file, text);
-    if (marks.includes('start')) await this.#start(text, line);
+    if (marks.includes('start')) await this.#start(text, place);
     // A shell is opened when there is something to type: until then the section may still start a gateway of its own.
     if (marks.includes('run')) this.#output = await (await this.#openShell()).run(this.#here(text));
-    if (marks.includes('output')) this.#compare(block);
+    if (marks.includes('output')) this.#compare(block, place);
     if (marks.includes('printed')) this.#printed.push(text);
   }
 
@@ -151,10 +151,10 @@ class Reader {
     await writeFile(target, `${text}\n`);
   }
 
-  async #start(command: string, line: number): Promise<void> {
+  async #start(command: string, place: string): Promise<void> {
     await this.leave();
     const match = START.exec(command);
-    if (match === null) throw new Error(`line ${line} starts no gateway: ${command}`);
+    if (match === null) throw new Error(`${place} starts no gateway: ${command}`);
     const env: Record<string, string> = {};
     for (const setting of (match[1] ?? '').split(' ').filter(Boolean)) {
       const [name = '', value = ''] = setting.split(/=(.*)/);
@@ -189,12 +189,12 @@ class Reader {
     return text.replaceAll(SHOWN_URL, this.#gateway!.url);
   }
 
-  #compare({ language, text, line }: Block): void {
+  #compare({ language, text }: Block, place: string): void {
     const isAsShown =
       language === 'json'
         ? hasForm(JSON.parse(this.#output), JSON.parse(text))
         : looksLike(this.#output, text);
-    this.#t.true(isAsShown, `line ${line} shows something else than ${this.#output}`);
+    this.#t.true(isAsShown, `${place} shows something else than ${this.#output}`);
   }
 }
 
