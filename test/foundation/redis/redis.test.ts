@@ -115,7 +115,7 @@ for (const [user, isSet] of [
     const { redis, logged } = await open(t, server, user);
     t.true(redis.isUp());
     await admin.config('SET', 'requirepass', 'second');
-    await admin.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await admin.call('client', 'kill', 'type', 'normal', 'skipme', 'yes');
     await until(() => logged.includes('Redis refused a command'));
     t.false(redis.isUp());
     t.is(logged[0], 'Redis is away: this replica works without it until it is back');

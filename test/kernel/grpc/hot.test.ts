@@ -34,8 +34,8 @@ test('what was prepared and not published changes nothing, and neither does what
 
 test('the services of the kernel cannot be taken', async (t) => {
   await using grpc = await startGrpc();
-  const [health] = grpc.server.services;
-  t.throws(() => grpc.server.prepare([{ ...health!, owner: 'thief' }]), {
+  const named = { ...grpc.compile(pingService('a'), 'thief'), name: 'grpc.health.v1.Health' };
+  t.throws(() => grpc.server.prepare([named]), {
     message: 'the gRPC service grpc.health.v1.Health is served by both kernel and thief',
   });
 });
