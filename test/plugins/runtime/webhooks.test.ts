@@ -80,6 +80,7 @@ eachGatewayDatabase(test, 'a rotation replaces a secret whose key was lost', asy
   const gateway = await start('b');
   const tested = async () => (await gateway.request(`${PATH}/${id}/test`, { method: 'POST' })).body;
   t.regex((await tested()).log.error, /SVC_SECRET_KEY/);
+  await until(() => gateway.logs().some((line) => line.includes('cannot be read with this SVC_SECRET_KEY')));
   const { secret } = (await gateway.request(`${PATH}/${id}/rotate-secret`, { method: 'POST' })).body;
   t.like(await tested(), { success: true });
   t.notThrows(() => verify(secret, receiver.received[0]!));

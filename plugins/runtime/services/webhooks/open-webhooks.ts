@@ -67,15 +67,22 @@ export function openWebhooks(
     const before = clock.now() - KEEP_DELIVERIES_MS;
     return eraseExpired(database, DeliveryTable, { createdAt: { $lt: before } }, signal);
   });
-  if (config.secret_key_previous !== undefined) {
-    const reseal = async (signal: AbortSignal) => {
-      const again = (stored: string, tenantId: string, id: string) =>
-        seal.reseal(stored, sealPlace(tenantId, id));
-      const count = await resealWebhooks(database, again, signal);
-      if (count > 0) log.info({ count }, 'secrets of webhooks were encrypted anew with SVC_SECRET_KEY');
+  const reseal = async (signal: AbortSignal) => {
+    let unreadable = 0;
+    const again = (stored: string, tenantId: string, id: string) => {
+      const place = sealPlace(tenantId, id);
+      if (!seal.opens(stored, place)) unreadable += 1;
+      return seal.reseal(stored, place);
     };
-    scope.every('webhook-reseal', RESEAL_EVERY_MS, reseal, { immediately: true });
-  }
+    const count = await resealWebhooks(database, again, signal);
+    if (count > 0) log.info({ count }, 'secrets of webhooks were encrypted anew with SVC_SECRET_KEY');
+    if (unreadable > 0)
+      log.warn(
+        { unreadable },
+        'secrets of webhooks cannot be read with this SVC_SECRET_KEY: nothing is delivered with them',
+      );
+  };
+  scope.every('webhook-reseal', RESEAL_EVERY_MS, reseal, { immediately: true });
   scope.contribute(RetentionPoint, retainedLogs(database));
   scope.contribute(EventSinksPoint, workflowEventSink(events));
   scope.contribute(PersonalDataPoint, createWebhookData({ database, changed: events.changed }));
