@@ -30,26 +30,38 @@ const LOOK_INTERVAL = 30_000;
 
 /**
  * Reads the files, and reads them again when they change: new connections then get the new certificate. Files that do not
- * fit together are logged, and the last ones that did stay.
+ * fit together are logged, and the last ones that did stay. A certificate whose time is over, or has not begun, is logged and used.
  *
  * @throws ConfigurationError like `readTlsFiles`.
  */
 export async function openTls(
   files: TlsFiles,
-  log: Pick<Logger, 'info' | 'warn'>,
+  { log, clock }: { readonly log: Pick<Logger, 'info' | 'warn'>; readonly clock: Pick<Clock, 'now'> },
   interval = LOOK_INTERVAL,
 ): Promise<Tls> {
   let current = await readTlsFiles(files);
   const credentials = new FileCredentials(current, files.clientCa !== undefined);
   let lastProblem = '';
+  let untimely: TlsMaterial | undefined;
+  const checkTime = () => {
+    const { validFromDate, validToDate } = new X509Certificate(current.cert);
+    const now = clock.now();
+    if (untimely === current || (validFromDate.getTime() <= now && now <= validToDate.getTime())) return;
+    untimely = current;
+    const period = { from: validFromDate, to: validToDate };
+    log.warn({ file: files.cert, ...period }, 'the certificate of the gRPC server is not valid now');
+  };
+  checkTime();
   const look = async () => {
     try {
       const read = await readTlsFiles(files);
       lastProblem = '';
-      if (isSame(read, current)) return;
-      current = read;
-      credentials.update(read);
-      log.info({ files }, 'the gRPC server has taken over changed TLS files');
+      if (!isSame(read, current)) {
+        current = read;
+        credentials.update(read);
+        log.info({ files }, 'the gRPC server has taken over changed TLS files');
+      }
+      checkTime();
     } catch (err) {
       // Logged once: the files are looked at again and again.
       if ((err as Error).message !== lastProblem)

@@ -172,7 +172,7 @@ export class GrpcServer {
 
   async #listen(owner: string) {
     const { address, tls: files, tlsInterval, chain } = this.#options;
-    const tls = files === undefined ? undefined : await openTls(files, chain.log, tlsInterval);
+    const tls = files === undefined ? undefined : await openTls(files, chain, tlsInterval);
     const credentials = tls?.credentials ?? ServerCredentials.createInsecure();
     const injector = this.#server.createConnectionInjector(credentials);
     try {

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { generate } from 'selfsigned';
+import { systemClock } from '../../../foundation/base/clock.ts';
 import { openTls, type TlsFiles } from '../../../foundation/grpc/tls.ts';
-import { startTestGateway } from '../../../testing/index.ts';
+import { manualClock, startTestGateway } from '../../../testing/index.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { OTHER_PROTO, pingService, startGrpc } from './kit.ts';
@@ -94,7 +95,7 @@ test('new files are taken over without a restart; files that do not fit are not'
     info: (_: object, text: string) => lines.push(text),
     warn: (fields: { err: Error }, text: string) => lines.push(`${text}: ${fields.err.message}`),
   } as never;
-  const tls = await openTls(files, log, 20);
+  const tls = await openTls(files, { log, clock: systemClock }, 20);
   t.teardown(() => tls.close());
   const current = () => String((tls.credentials._getSecureContextOptions() as { cert: Buffer }).cert);
   t.is(current(), first.cert);
@@ -106,6 +107,29 @@ test('new files are taken over without a restart; files that do not fit are not'
   await writeFile(files.cert, second.cert);
   await until(() => current() === second.cert, 10_000);
   t.true(lines.includes('the gRPC server has taken over changed TLS files'));
+});
+
+test('a certificate whose time is over is named in the log, once', async (t) => {
+  const files = await filesOf(t, await certificate('first'));
+  const next = await certificate('second');
+  const lines: string[] = [];
+  const logged = (_: object, text: string) => lines.push(text);
+  const clock = manualClock(Date.now());
+  const tls = await openTls(files, { log: { info: logged, warn: logged } as never, clock }, 10);
+  t.teardown(() => tls.close());
+  t.deepEqual(lines, []);
+  clock.advance(10 * 366 * 86_400_000);
+  await until(() => lines.length > 0);
+  await writeFile(files.cert, next.cert);
+  await writeFile(files.key, next.key);
+  // Between the two the files do not fit together.
+  const others = () => lines.filter((line) => !line.includes('cannot be used'));
+  await until(() => others().length >= 3);
+  t.deepEqual(others(), [
+    'the certificate of the gRPC server is not valid now',
+    'the gRPC server has taken over changed TLS files',
+    'the certificate of the gRPC server is not valid now',
+  ]);
 });
 
 test('the certificate of a running server changes for new connections, and open ones go on', async (t) => {
