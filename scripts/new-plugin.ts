@@ -31,6 +31,11 @@ try {
     throw new Error('--scope and --gateway are for a package of its own: say where, with --dir');
   const features = chosenFeatures(values.with);
   const { folder, test } = await writePlugin({ name, dir, features, scope, gateway });
+  // No public registry has the gateway's package.
+  const [first, install] =
+    gateway === undefined
+      ? ['TARBALL=$(npm run --silent package) && ', 'npm install --no-save $TARBALL']
+      : ['', 'npm install'];
   process.stdout.write(
     [
       `written: ${folder}`,
@@ -40,7 +45,7 @@ try {
       dir === undefined ? '  run it       npm start' : `  run it       SVC_PLUGIN_DIRS=${dir} npm start`,
       ...(dir === undefined
         ? []
-        : [`  package it   (cd ${folder} && npm install && npm run check && npm pack)`]),
+        : [`  package it   ${first}(cd ${folder} && ${install} && npm run check && npm pack)`]),
       '',
     ].join('\n'),
   );

@@ -30,6 +30,7 @@ test('a new plugin passes the conformance suite as it is written', async (t) => 
   const folder = await emptyFolder(t);
   const written = await script('new-plugin.ts', 'weather-alerts', '--dir', folder);
   t.is(written.code, 0, written.text);
+  t.regex(written.text, /TARBALL=\$\(npm run --silent package\) && .* npm install --no-save \$TARBALL && /);
   const files = await readdir(path.join(folder, 'weather-alerts'), { recursive: true });
   for (const file of [
     'plugin.ts',
@@ -48,6 +49,12 @@ test('a new plugin passes the conformance suite as it is written', async (t) => 
   t.regex(checked.text, /✔ no list, read or change crosses tenants/);
   t.regex(checked.text, /✔ what it keeps about people is exported and erased/);
   t.notRegex(checked.text, /✘/);
+});
+
+test('a plugin that is told where the package of the gateway is installs it by itself', async (t) => {
+  const folder = await emptyFolder(t);
+  const written = await script('new-plugin.ts', 'snow', '--dir', folder, '--gateway', 'gateway.tgz');
+  t.regex(written.text, /package it +\(cd .* && npm install && npm run check && npm pack\)/);
 });
 
 test('a plugin that does not conform is told what is wrong', async (t) => {
