@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
@@ -71,6 +72,8 @@ async function rehearsed(
 }
 
 function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {
+  // It may come later, so it is not wrong; a misspelt name has to be seen all the same.
+  if (!existsSync(folder)) return finding(folder, [], 'not there: no resources');
   const documents = files.flatMap((file) => file.documents);
   const problems = [...files, ...documents.filter(isWrong)].flatMap((one) => one.problems);
   const lines = problems.map((problem) =>

@@ -25,7 +25,7 @@ test('a folder with nothing in it is a deployment, and stays empty', async (t) =
     'ok       variables: the gateway’s own are valid',
     'ok       gateway.yaml: not there: all defaults',
     'ok       plugins: …',
-    'ok       agents.d: 0 resources',
+    'ok       agents.d: not there: no resources',
     'ok       database: sqlite: data/gateway.db will be made in data',
     'ok       redis: not configured',
     'ok       objects: files in data/objects',
@@ -193,6 +193,12 @@ test('mistakes in agents.d are told with file and line, a missing secret too, an
   t.regex(stdout, /^ {2}models\/key\.yaml:\d+: .*env:NOT_SET is not set$/m);
   t.regex(stdout, /^ {2}models\/broken\.yaml:\d/m);
   t.notRegex(stdout, /good\.yaml|a-secret-that-is-there/);
+});
+
+test('a folder of resources that is not there is told as such', async (t) => {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], { SVC_AGENTS_DIR: 'modles' });
+  t.is(code, 0);
+  t.regex(stdout, /^ok {7}modles: not there: no resources$/m);
 });
 
 test('a misspelled kind in agents.d is wrong, one of a plugin that is left out is not', async (t) => {
