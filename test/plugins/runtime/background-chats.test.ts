@@ -109,6 +109,25 @@ const idle = (gateway: Gateway) =>
     return body.messages?.length === 2;
   });
 
+for (const ended of ['key', 'tenant'] as const)
+  eachGatewayDatabase(
+    test,
+    `a chat in the background ends with its ${ended}, on any replica`,
+    async (t, { family, environment }) => {
+      const environments = family === 'sqlite' ? [environment] : [environment, environment];
+      const { provider, gateway, other } = await start(t, [halves().script], environments);
+      const tenant = await gateway.makeTenant();
+      await beginAndLeave({ url: gateway.url, token: tenant.token }, 'three');
+      const { apiKeys, tenants } = other.gateway.services;
+      const { records } = await apiKeys.list({ limit: 1, offset: 0, tenantId: tenant.id });
+      await (ended === 'key'
+        ? apiKeys.revoke(records[0]!.id)
+        : tenants.scheduleDelete(tenant.id, new Date('2040-01-01')));
+      await until(() => provider.requests[0]!.isAborted);
+      t.is(provider.requests.length, 1);
+    },
+  );
+
 eachGatewayDatabase(
   test,
   'a chat in the background goes on without its client, and is read from any event on, on any replica',

@@ -1,4 +1,5 @@
 import {
+  ApiKeyRevoked,
   type Clock,
   type Database,
   eraseExpired,
@@ -10,9 +11,10 @@ import {
   type Leases,
   type RowWrite,
   type Scope,
+  TenantDeleted,
 } from 'agent-gateway';
 import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
-import { ownerOf, SessionDataPoint } from '../../../records/contract.ts';
+import { ownerOf, type Principal, SessionDataPoint } from '../../../records/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
 import { ChatEventsTable, deleteEventsIn, insertBatch } from '../../store/chat-events.ts';
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
@@ -53,7 +55,7 @@ export type BackgroundChats = ReturnType<typeof createBackgroundChats>;
 /** Opens the background chats of all tenants. When the plugin stops, chats in progress get time to end. */
 export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundChats {
   const { services, config } = scope;
-  const { database, clock } = services;
+  const { database, clock, leases } = services;
   const chats = createBackgroundChats(services);
   scope.drain('chats in the background', chats.close);
   scope.every('chat-event-expiry', EXPIRY_EVERY_MS, (signal) => {
@@ -61,6 +63,9 @@ export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundCh
     return eraseExpired(database, ChatEventsTable, { createdAt: { $lt: before } }, signal);
   });
   scope.contribute(SessionDataPoint, { remove: deleteEventsIn });
+  // Other chats end with the connection of their client, when the credential does.
+  scope.subscribe(TenantDeleted, (_, { tenantId }) => endChats(leases, tenantId));
+  scope.subscribe(ApiKeyRevoked, ({ key_id }, { tenantId }) => endChats(leases, tenantId, key_id));
   return chats;
 }
 
@@ -102,7 +107,7 @@ function createBackgroundChats(parts: BackgroundParts) {
         insertBatch({ ...numbered, ...ownerOf(principal), chatId: id, sessionId, createdAt: clock.now() });
 
       await using opened = new AsyncDisposableStack();
-      const lease = opened.use(await hold(leases, principal.tenantId, id));
+      const lease = opened.use(await hold(leases, principal, id));
       const signal = AbortSignal.any([stop.signal, lease.signal]);
       let session = '';
       const store = async (numbered: NumberedEvents) => {
@@ -146,11 +151,23 @@ function createBackgroundChats(parts: BackgroundParts) {
 }
 
 /** Acquires the lease of a chat: as long as it is held, some process runs the chat. */
-async function hold(leases: Leases, tenantId: string, name: string): Promise<Lease> {
-  const lease = await leases.tryAcquire(leaseKey(tenantId), { name, limit: MOST_CHATS });
+async function hold(leases: Leases, { tenantId, identityId }: Principal, name: string): Promise<Lease> {
+  const options = { name, limit: MOST_CHATS, note: noteOf(identityId) };
+  const lease = await leases.tryAcquire(leaseKey(tenantId), options);
   if (typeof lease !== 'string') return lease;
   throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
 }
+
+/** Ends the chats that are running, on any replica: of a credential, or of the whole tenant. */
+async function endChats(leases: Leases, tenantId: string, identityId?: string): Promise<void> {
+  for (const { name, note } of await leases.list(leaseKey(tenantId))) {
+    if (identityId === undefined || note === noteOf(identityId))
+      await leases.revoke(leaseKey(tenantId), name);
+  }
+}
+
+/** Ids of keys are shorter; longer ones are those of other identities, which are not looked for. */
+const noteOf = (identityId: string) => (identityId.length > 64 ? '' : identityId);
 
 function leaseKey(tenantId: string): string {
   return `runtime-background-chats:${tenantId}`;
