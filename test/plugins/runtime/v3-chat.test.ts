@@ -65,6 +65,20 @@ eachGatewayDatabase(test, 'a chat goes on in the background and is polled', asyn
   t.is(ofChat.data.length, 3);
 });
 
+eachGatewayDatabase(test, 'a chat in the background ends with its key', async (t, { environment }) => {
+  const provider = await startProvider(t, hang);
+  const { gateway } = await startCoze(t, provider, { env: environment });
+  const { id: tenantId, token } = await gateway.makeTenant();
+  const coze = clientOf({ url: gateway.url, token });
+  await coze.chat.create({ bot_id: 'payer', additional_messages: say('Wait.') });
+  await until(() => provider.requests.length === 1);
+  const { apiKeys } = gateway.gateway.services;
+  const { records } = await apiKeys.list({ limit: 1, offset: 0, tenantId });
+  await apiKeys.revoke(records[0]!.id);
+  await until(() => provider.requests[0]!.isAborted);
+  t.is(provider.requests.length, 1);
+});
+
 test('a stream has the events of the SDK, and its framing', async (t) => {
   const provider = await startProvider(t, stream(['Hel', 'lo']));
   const { gateway, coze } = await startCoze(t, provider);

@@ -1,5 +1,4 @@
 import {
-  ApiKeyRevoked,
   type Clock,
   type Database,
   eraseExpired,
@@ -11,7 +10,6 @@ import {
   type Leases,
   type RowWrite,
   type Scope,
-  TenantDeleted,
 } from 'agent-gateway';
 import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
 import { ownerOf, type Principal, SessionDataPoint } from '../../../records/contract.ts';
@@ -20,6 +18,7 @@ import { ChatEventsTable, deleteEventsIn, insertBatch } from '../../store/chat-e
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
 import { a2uiEvents } from './a2ui-events.ts';
 import { type ChatReading, createChatReaders } from './chat-readers.ts';
+import { identityNote } from './end-with-credential.ts';
 import { createEventLog, type EventLog, type NumberedEvents } from './event-log.ts';
 import { errorEvent } from './stream-format.ts';
 
@@ -55,7 +54,7 @@ export type BackgroundChats = ReturnType<typeof createBackgroundChats>;
 /** Opens the background chats of all tenants. When the plugin stops, chats in progress get time to end. */
 export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundChats {
   const { services, config } = scope;
-  const { database, clock, leases } = services;
+  const { database, clock } = services;
   const chats = createBackgroundChats(services);
   scope.drain('chats in the background', chats.close);
   scope.every('chat-event-expiry', EXPIRY_EVERY_MS, (signal) => {
@@ -63,9 +62,6 @@ export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundCh
     return eraseExpired(database, ChatEventsTable, { createdAt: { $lt: before } }, signal);
   });
   scope.contribute(SessionDataPoint, { remove: deleteEventsIn });
-  // Other chats end with the connection of their client, when the credential does.
-  scope.subscribe(TenantDeleted, (_, { tenantId }) => endChats(leases, tenantId));
-  scope.subscribe(ApiKeyRevoked, ({ key_id }, { tenantId }) => endChats(leases, tenantId, key_id));
   return chats;
 }
 
@@ -74,7 +70,11 @@ function createBackgroundChats(parts: BackgroundParts) {
   const { database, leases, clock, ids } = parts;
   const running = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  const readers = createChatReaders({ ...parts, runningHere: (id) => running.get(id), leaseKey });
+  const readers = createChatReaders({
+    ...parts,
+    runningHere: (id) => running.get(id),
+    leaseKey: backgroundChatKey,
+  });
 
   async function carryOut({ id, turn, events, signal, store, call }: RunningChat): Promise<void> {
     try {
@@ -152,23 +152,13 @@ function createBackgroundChats(parts: BackgroundParts) {
 
 /** Acquires the lease of a chat: as long as it is held, some process runs the chat. */
 async function hold(leases: Leases, { tenantId, identityId }: Principal, name: string): Promise<Lease> {
-  const options = { name, limit: MOST_CHATS, note: noteOf(identityId) };
-  const lease = await leases.tryAcquire(leaseKey(tenantId), options);
+  const options = { name, limit: MOST_CHATS, note: identityNote(identityId) };
+  const lease = await leases.tryAcquire(backgroundChatKey(tenantId), options);
   if (typeof lease !== 'string') return lease;
   throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
 }
 
-/** Ends the chats that are running, on any replica: of a credential, or of the whole tenant. */
-async function endChats(leases: Leases, tenantId: string, identityId?: string): Promise<void> {
-  for (const { name, note } of await leases.list(leaseKey(tenantId))) {
-    if (identityId === undefined || note === noteOf(identityId))
-      await leases.revoke(leaseKey(tenantId), name);
-  }
-}
-
-/** Ids of keys are shorter; longer ones are those of other identities, which are not looked for. */
-const noteOf = (identityId: string) => (identityId.length > 64 ? '' : identityId);
-
-function leaseKey(tenantId: string): string {
+/** The key of the leases of a tenant's chats in the background. */
+export function backgroundChatKey(tenantId: string): string {
   return `runtime-background-chats:${tenantId}`;
 }

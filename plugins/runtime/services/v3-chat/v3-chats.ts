@@ -19,6 +19,7 @@ import {
 } from '../../../agent-engine/contract.ts';
 import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
 import { type ChatRow, findChat, insertChat, moveChat } from '../../store/chats.ts';
+import { identityNote } from '../chat/end-with-credential.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
 import { createChatEnds } from './chat-ends.ts';
@@ -100,9 +101,10 @@ export function createV3Chats(parts: V3ChatParts) {
 
   /** Acquires the lease of a chat: as long as it is held, some process runs the chat. */
   async function hold({ principal, maxSessions, signal }: ChatCall, name: string): Promise<Lease> {
-    const wanted = { name, limit: maxSessions, wait: RELEASE_MS, signal };
+    const note = identityNote(principal.identityId);
+    const wanted = { name, limit: maxSessions, wait: RELEASE_MS, signal, note };
     try {
-      return await leases.acquire(leaseKey(principal.tenantId), wanted);
+      return await leases.acquire(v3ChatKey(principal.tenantId), wanted);
     } catch (error) {
       const code = error instanceof GatewayError ? error.code : undefined;
       if (code === LeaseErrors.timeout.definition.code) throw V3ChatErrors.notInterrupted();
@@ -122,7 +124,7 @@ export function createV3Chats(parts: V3ChatParts) {
   ): Promise<Standing> {
     let row = await find(entities, reader, place);
     if (row.status === 'in_progress') {
-      if ((await leases.find(leaseKey(entities.tenantId), row.id)) !== undefined) return { row };
+      if ((await leases.find(v3ChatKey(entities.tenantId), row.id)) !== undefined) return { row };
       const end = recordedEnd(row, clock.now());
       row = await ends.settle(entities, row, end ?? (await ends.broken(entities, row, V3ChatErrors.lost())));
     }
@@ -249,7 +251,7 @@ export function createV3Chats(parts: V3ChatParts) {
         }
         const change = from === 'canceled' ? {} : canceled();
         if (from !== 'canceled' && !(await moveChat(entities, row, change))) continue;
-        if (from === 'in_progress') await leases.revoke(leaseKey(entities.tenantId), row.id);
+        if (from === 'in_progress') await leases.revoke(v3ChatKey(entities.tenantId), row.id);
         // Of a chat that was canceled before as well: the process that did it may have died before this.
         await ends.discard(entities, row);
         return toChat({ ...row, ...change });
@@ -274,6 +276,7 @@ export function createV3Chats(parts: V3ChatParts) {
   };
 }
 
-function leaseKey(tenantId: string): string {
+/** The key of the leases of a tenant's chats. */
+export function v3ChatKey(tenantId: string): string {
   return `runtime-chats:${tenantId}`;
 }

@@ -1,0 +1,26 @@
+import { ApiKeyRevoked, type Leases, type Scope, TenantDeleted } from 'agent-gateway';
+
+/** What the lease of a chat notes of the identity that began it. Ids of keys are shorter; longer ones, which are those of others, are not looked for. */
+export const identityNote = (identityId: string) => (identityId.length > 64 ? '' : identityId);
+
+/**
+ * Ends chats that run without a client when their API key is revoked, or their tenant deleted, on any replica: those that hold a lease of one of these keys, with
+ * `identityNote` as its note. Other chats end with the connection of their client.
+ */
+export function endWithCredential(
+  scope: Pick<Scope, 'services' | 'subscribe'>,
+  leaseKeys: readonly ((tenantId: string) => string)[],
+): void {
+  const leases: Pick<Leases, 'list' | 'revoke'> = scope.services.leases;
+
+  async function end(tenantId: string, identityId?: string): Promise<void> {
+    for (const key of leaseKeys.map((keyOf) => keyOf(tenantId))) {
+      for (const { name, note } of await leases.list(key)) {
+        if (identityId === undefined || note === identityNote(identityId)) await leases.revoke(key, name);
+      }
+    }
+  }
+
+  scope.subscribe(TenantDeleted, (_, { tenantId }) => end(tenantId));
+  scope.subscribe(ApiKeyRevoked, ({ key_id }, { tenantId }) => end(tenantId, key_id));
+}
