@@ -101,15 +101,17 @@ test('the deadlines of a call hold: first byte, silence, and the whole call', as
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const event of events.slice(0, 5)) await write(event);
   };
-  await using provider = await startFakeProvider(silence(), half, silence());
-  await using slow = await clientOf('anthropic', provider.url, { timeouts: { firstByteMs: 50 } });
+  // One for each call: a call may be over before its request has arrived.
+  await using silent = await startFakeProvider(silence());
+  await using halting = await startFakeProvider(half);
+  await using slow = await clientOf('anthropic', silent.url, { timeouts: { firstByteMs: 50 } });
   const early = await failureOf(t, collect(slow.stream(ask(), context())));
   t.is(early.code, 'model.timeout');
   t.regex(early.message, /did not begin to answer within 0.05 s/);
-  await using mute = await clientOf('anthropic', provider.url, { timeouts: { idleMs: 60 } });
+  await using mute = await clientOf('anthropic', halting.url, { timeouts: { idleMs: 60 } });
   const idle = await failureOf(t, collect(mute.stream(ask(), context())));
   t.regex(idle.message, /sent nothing for 0.06 s/);
-  await using short = await clientOf('anthropic', provider.url, { timeouts: { totalMs: 70 } });
+  await using short = await clientOf('anthropic', silent.url, { timeouts: { totalMs: 70 } });
   t.regex((await failureOf(t, short.complete(ask(), context()))).message, /longer than 0.07 s/);
 });
 
