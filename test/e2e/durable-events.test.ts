@@ -294,9 +294,8 @@ eachGatewayDatabase(test, 'a chat without subscribers writes nothing for them', 
   const body = { model: 'demo', messages: [{ role: 'user', content: 'Hi' }] };
   const statements = recordStatements(gateway.gateway.services.database);
   t.is((await gateway.request('/v1/chat/completions', { method: 'POST', token, body })).status, 200);
-  const told = statements
-    .take()
-    .filter(({ sql }) => /kernel_subscriptions|insert into .?kernel_jobs/.test(sql));
+  // The subscriptions of plugins to other events are registered meanwhile.
+  const told = statements.take().filter(({ sql }) => /insert into .?kernel_jobs/.test(sql));
   t.deepEqual(told, []);
 });
 

@@ -15,10 +15,10 @@ import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contrac
 import { ownerOf, type Principal, SessionDataPoint } from '../../../records/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
 import { ChatEventsTable, deleteEventsIn, insertBatch } from '../../store/chat-events.ts';
+import { identityNote } from '../end-with-credential.ts';
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
 import { a2uiEvents } from './a2ui-events.ts';
 import { type ChatReading, createChatReaders } from './chat-readers.ts';
-import { identityNote } from './end-with-credential.ts';
 import { createEventLog, type EventLog, type NumberedEvents } from './event-log.ts';
 import { errorEvent } from './stream-format.ts';
 

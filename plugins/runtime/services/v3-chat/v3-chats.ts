@@ -19,9 +19,9 @@ import {
 } from '../../../agent-engine/contract.ts';
 import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
 import { type ChatRow, findChat, insertChat, moveChat } from '../../store/chats.ts';
-import { identityNote } from '../chat/end-with-credential.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
+import { identityNote } from '../end-with-credential.ts';
 import { createChatEnds } from './chat-ends.ts';
 import type { ChatMessageRecord } from './chat-messages.ts';
 import { continuedChat, recordedEnd, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts';
