@@ -125,6 +125,11 @@ for (const ended of ['key', 'tenant'] as const)
         : tenants.scheduleDelete(tenant.id, new Date('2040-01-01')));
       await until(() => provider.requests[0]!.isAborted);
       t.is(provider.requests.length, 1);
+      if (ended === 'tenant') return;
+      const administrator = { tenantId: tenant.id, roles: ['admin'], scopes: [], expiresAt: null };
+      const { key } = await apiKeys.create({ ...administrator, name: 'next', createdBy: null });
+      const { body } = await gateway.request('/api/v2/chat/stream?a2ui=true&session_id=s1', { token: key });
+      t.like(eventsOf(body).at(-1), { event: 'error', data: { data: { code: 'permit.revoked' } } });
     },
   );
 
