@@ -43,8 +43,10 @@ export async function lifecycleCheck(subject: Subject): Promise<readonly string[
 /** That each job of `jobs` has a worker is checked by the host, at each set-up. */
 function jobProblems({ name, jobs = [] }: Plugin, workers: readonly string[]): readonly string[] {
   const declared = new Set(jobs.map(({ id }) => id));
+  // The queue of a subscription is named by its event.
+  const isListed = (id: string) => declared.has(id) || id.startsWith(`${name}.on.`);
   return [
-    ...workers.filter((id) => !declared.has(id)).map((id) => `it works on ${id} without naming it in "jobs"`),
+    ...workers.filter((id) => !isListed(id)).map((id) => `it works on ${id} without naming it in "jobs"`),
     ...[...declared]
       .filter((id) => !id.startsWith(`${name}.`))
       .map((id) => `its job ${id} is not called ${name}.<work>`),

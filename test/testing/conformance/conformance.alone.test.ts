@@ -20,6 +20,7 @@ import type {
   PersonalDataRequest,
   PersonalRecord,
 } from '../../../foundation/protection/personal-data.ts';
+import { TenantDeleted } from '../../../foundation/tables/lifecycle-events.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { grpcMethod, grpcService } from '../../../kernel/api/grpc.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
@@ -51,6 +52,13 @@ async function refusal(plugin: Plugin, title: RegExp, more: ConformanceOptions =
 }
 
 const responses = { 200: Type.Object({}) };
+
+test.serial('a subscription is no job that has to be listed', async (t) => {
+  const attentive = testPlugin('attentive', {
+    setup: (scope) => scope.subscribe(TenantDeleted, async () => {}),
+  });
+  t.is(await refusal(attentive, /leaves nothing/), '');
+});
 
 test.serial('a server that stays open is found', async (t) => {
   const servers: { close(): void }[] = [];
