@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type Environment, processEnvironment } from '../config/read-config.ts';
+import { processEnvironment } from '../config/read-config.ts';
 
 /** Connections to servers that the operator named. */
 export interface OutboundOptions {
@@ -18,14 +18,14 @@ export interface OutboundOptions {
  *
  * What a tenant or a model chose as an address goes through egress, which has to see where it leads.
  */
-export function outbound(
-  options: OutboundOptions,
-  environment: Environment = processEnvironment(),
-): { connect(): Promise<Dispatcher>; destroy(): Promise<void> } {
+export function outbound(options: OutboundOptions): {
+  connect(): Promise<Dispatcher>;
+  destroy(): Promise<void>;
+} {
   let opening: Promise<Dispatcher> | undefined;
   return {
     connect() {
-      opening ??= open(options, environment).catch((error: unknown) => {
+      opening ??= open(options).catch((error: unknown) => {
         opening = undefined;
         throw error;
       });
@@ -35,10 +35,7 @@ export function outbound(
   };
 }
 
-async function open(
-  { origin, connections, connectMs }: OutboundOptions,
-  env: Environment,
-): Promise<Dispatcher> {
+async function open({ origin, connections, connectMs }: OutboundOptions): Promise<Dispatcher> {
   const { Agent, EnvHttpProxyAgent, Pool } = await import('undici');
   const options = {
     connections,
@@ -50,7 +47,7 @@ async function open(
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (env.NODE_USE_ENV_PROXY === '1') {
+  if (processEnvironment().NODE_USE_ENV_PROXY === '1') {
     // Without a tunnel undici has one connection for all calls to servers without TLS.
     return new EnvHttpProxyAgent({ ...options, connectTimeout: connectMs, proxyTunnel: true });
   }

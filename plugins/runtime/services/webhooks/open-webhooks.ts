@@ -20,7 +20,7 @@ import { workflowEventSink } from './workflow-events.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-/** What a replica without the new key has sealed in the meantime is found then. */
+/** While the key is exchanged: what a replica without the new key has sealed in the meantime is found then. */
 const RESEAL_EVERY_MS = 3_600_000;
 /** Milliseconds for which undelivered events are kept. */
 const KEEP_DELIVERIES_MS = 3 * DAY_MS;
@@ -82,7 +82,8 @@ export function openWebhooks(
         'secrets of webhooks cannot be read with this SVC_SECRET_KEY: nothing is delivered with them',
       );
   };
-  scope.every('webhook-reseal', RESEAL_EVERY_MS, reseal, { immediately: true });
+  const resealEvery = config.secret_key_previous === undefined ? DAY_MS : RESEAL_EVERY_MS;
+  scope.every('webhook-reseal', resealEvery, reseal, { immediately: true });
   scope.contribute(RetentionPoint, retainedLogs(database));
   scope.contribute(EventSinksPoint, workflowEventSink(events));
   scope.contribute(PersonalDataPoint, createWebhookData({ database, changed: events.changed }));
