@@ -3,6 +3,7 @@ import type { MikroORM } from '@mikro-orm/sql';
 import { DatabaseDefect } from './errors.ts';
 import {
   type AnyEntitySchema,
+  checkKinds,
   checkRelations,
   type EntityRegistration,
   type Tenancies,
@@ -118,6 +119,7 @@ export class EntityRegistry {
         refuse(`${owner} registers something that is no entity of defineEntity`);
       const { className: name, tableName: table } = schema.meta;
       if (table === undefined) refuse(`${name} has no tableName`);
+      checkKinds(schema);
       for (const [other, { meta }] of [...taken, ...own]) {
         if (meta.className === name) refuse(`The entity name ${name} is taken by ${other}`);
         if (meta.tableName === table) refuse(`The table ${table} is taken by ${meta.className} of ${other}`);

@@ -119,16 +119,24 @@ export function tenantRule(
   return { tenancy: 'owned', property: TENANT_PROPERTY, isImpersonal };
 }
 
+/**
+ * Refuses relations of a kind that cannot be. Before the ORM learns the entity: it would write the other end of the relation into an entity that may be
+ * another owner's, where it stays.
+ */
+export function checkKinds({ meta }: AnyEntitySchema): void {
+  for (const [name, { kind }] of Object.entries<{ kind?: ReferenceKind }>(meta.properties)) {
+    if (kind !== ReferenceKind.MANY_TO_MANY) continue;
+    refuse(
+      `${meta.className}.${name} is many-to-many, and its pivot table has no tenant. Make the pivot an entity with a ${TENANT_PROPERTY}.`,
+    );
+  }
+}
+
 /** Refuses relations through which a tenant could reach rows that are not its own. */
 export function checkRelations(meta: EntityMetadata, tenancies: Tenancies): void {
   if (tenancies.get(meta.className).tenancy !== 'owned') return;
   for (const relation of meta.relations) {
     const name = `${meta.className}.${relation.name}`;
-    if (relation.kind === ReferenceKind.MANY_TO_MANY) {
-      refuse(
-        `${name} is many-to-many, and its pivot table has no tenant. Make the pivot an entity with a ${TENANT_PROPERTY}.`,
-      );
-    }
     const target = relation.targetMeta?.className;
     if (target !== undefined && tenancies.get(target).tenancy === 'owned') continue;
     refuse(

@@ -197,6 +197,7 @@ eachDatabase(
       await t.throwsAsync(attempt, { instanceOf: DatabaseDefect, message: says }, title);
       await database.register(notes);
       t.is(await database.forTenant(TENANT_A).count(Note), 0, title);
+      t.is(await database.schemaDrift(), '', title);
       await database.close();
     }
   },
@@ -217,3 +218,21 @@ eachDatabase(test, 'a name or a table has one owner', async (t, fresh) => {
   }
   t.is(await database.forTenant(TENANT_A).count(Note), 0);
 });
+
+eachDatabase(
+  test,
+  'a refused relation to another owner’s entity hinders nobody who comes later',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    await database.register(notes);
+    const tag = defineEntity({
+      name: 'Tag',
+      tableName: 'tags',
+      properties: { ...plain, tenantId: column.tenant(), notes: () => p.manyToMany(Note) },
+    });
+    const attempt = database.register({ owner: 'bad', entities: [tag], migrations: [] });
+    await t.throwsAsync(attempt, { instanceOf: DatabaseDefect, message: /Tag\.notes is many-to-many/ });
+    await database.register(kernelRegistration);
+    t.is(await database.schemaDrift(), '');
+  },
+);
