@@ -1,3 +1,5 @@
+import { nearestName } from '../base/nearest-name.ts';
+
 /** The members that are lists, and what each of their elements should be. */
 const LISTS: Readonly<Record<string, Element>> = {
   offers: { is: hasId, should: 'what serviceRef returns' },
@@ -7,6 +9,21 @@ const LISTS: Readonly<Record<string, Element>> = {
   migrations: { is: isMigration, should: 'a migration: a name, and a function "up"' },
   formerly: { is: (value) => typeof value === 'string', should: 'a name' },
 };
+
+/** All members of a definition. */
+const MEMBERS = [
+  'name',
+  'summary',
+  'version',
+  'kernel',
+  'config',
+  'needs',
+  'wants',
+  'listen',
+  'onFailure',
+  'setup',
+  ...Object.keys(LISTS),
+];
 
 interface Element {
   readonly is: (value: unknown) => boolean;
@@ -21,6 +38,8 @@ export function definitionProblem(exported: unknown): string | undefined {
   if (!isObject(exported))
     return 'plugin.ts has no definition as its default export: write `export default definePlugin({ … })`';
   if (exported.name === 'kernel') return 'the gateway itself is called kernel: the plugin needs another name';
+  const misspelled = misspelledMember(exported, MEMBERS);
+  if (misspelled !== undefined) return misspelled;
   if (typeof exported.setup !== 'function') return 'the definition has no function "setup"';
   for (const member of ['needs', 'wants']) {
     for (const [name, ref] of Object.entries(exported[member] ?? {}))
@@ -32,6 +51,18 @@ export function definitionProblem(exported: unknown): string | undefined {
     if (!Array.isArray(list)) return wrong(member, list, 'a list');
     const at = list.findIndex((element) => !is(element));
     if (at >= 0) return wrong(`${member}.${at}`, list[at], should);
+  }
+  return undefined;
+}
+
+/**
+ * Names the first member that is not known and nearly has the name of one that is: it would do nothing, and nobody would be told. Others may be for another version of
+ * the contract, or notes of the author.
+ */
+export function misspelledMember(written: object, known: readonly string[]): string | undefined {
+  for (const member of Object.keys(written)) {
+    const meant = known.includes(member) ? undefined : nearestName(member, known);
+    if (meant !== undefined) return `there is no member "${member}", did you mean "${meant}"?`;
   }
   return undefined;
 }

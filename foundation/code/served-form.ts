@@ -1,4 +1,4 @@
-import { isObject, wrong } from './definition-form.ts';
+import { isObject, misspelledMember, wrong } from './definition-form.ts';
 
 type Form = readonly [is: (value: unknown) => boolean, should: string];
 
@@ -52,8 +52,29 @@ const MEMBERS = {
   stage: STAGE,
 } satisfies Readonly<Record<string, Readonly<Record<string, Form>>>>;
 
+/** Further members of these, whose form is not looked at. */
+const OTHERS = {
+  route: [
+    'description',
+    'tag',
+    'schema',
+    'rawBody',
+    'bodyOptional',
+    'answerType',
+    'failures',
+    'deprecated',
+    'head',
+  ],
+  mount: ['openapi'],
+  method: ['effect', 'request', 'rateLimit', 'countsAsStream', 'timeout'],
+  stage: [],
+} satisfies Readonly<Record<keyof typeof MEMBERS, readonly string[]>>;
+
+const SCHEMA = ['params', 'query', 'headers', 'body', 'responses', 'stream', 'answerHeaders'];
+
 /**
- * Refuses what would fail with its first call, or with the document of all routes, since a member has the wrong form. The compiler says it to authors who ask it;
+ * Refuses what would fail with its first call, or with the document of all routes, since a member has the wrong form, and what would be left out since its name
+ * is misspelled: the check of a body, for example. The compiler says it to authors who ask it;
  * plugins are loaded without that.
  *
  * @param label names it in the message: `GET /v1/notes`
@@ -64,6 +85,11 @@ export function checkServed(kind: keyof typeof MEMBERS, label: string, served: o
     const value = (served as Readonly<Record<string, unknown>>)[member];
     if (!is(value)) throw new Error(`${label}: ${wrong(member, value, should)}`);
   }
+  const { schema } = served as { readonly schema?: unknown };
+  const misspelled =
+    misspelledMember(served, [...Object.keys(MEMBERS[kind]), ...OTHERS[kind]]) ??
+    (kind === 'route' && isObject(schema) ? misspelledMember(schema, SCHEMA) : undefined);
+  if (misspelled !== undefined) throw new Error(`${label}: ${misspelled}`);
 }
 
 function isRule(value: unknown): boolean {

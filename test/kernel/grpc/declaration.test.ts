@@ -36,6 +36,23 @@ test('a method without access rule, summary or handler does not mount', (t) => {
   });
 });
 
+test('a misspelled member of a method does not mount', (t) => {
+  const members: Required<Record<keyof GrpcMethod, true>> = {
+    access: true,
+    summary: true,
+    effect: true,
+    request: true,
+    rateLimit: true,
+    countsAsStream: true,
+    timeout: true,
+    handle: true,
+  };
+  for (const member of Object.keys(members))
+    t.throws(() => compile(notesService({ GetNote: { [`${member}s`]: 1 } as Partial<GrpcMethod> })), {
+      message: `svc.notes.v1.NotesService/GetNote: there is no member "${member}s", did you mean "${member}"?`,
+    });
+});
+
 test('a file that cannot be read and a service that it does not declare are named', (t) => {
   const proto = new URL('./protos/missing.proto', import.meta.url);
   t.throws(() => compile({ ...pingService('x'), proto }), {

@@ -2,10 +2,11 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { definitionProblem } from '../../../foundation/code/definition-form.ts';
 import { placeOf } from '../../../foundation/code/error-place.ts';
 import { parseGatewayFile } from '../../../foundation/config/gateway-file.ts';
 import { PluginFolders } from '../../../kernel/host/plugin-folders.ts';
-import { definePlugin } from '../../../kernel/index.ts';
+import { definePlugin, type Plugin } from '../../../kernel/index.ts';
 
 /** A folder of plugins outside the package; `files` are the texts of their plugin.ts by name. */
 async function pluginFolder(t: ExecutionContext, files: Record<string, string>): Promise<string> {
@@ -19,7 +20,7 @@ async function pluginFolder(t: ExecutionContext, files: Record<string, string>):
 }
 
 const minimal = (name: string) => `
-  import { definePlugin } from 'agent-gateway';
+  import { definePlugin, type Plugin } from 'agent-gateway';
   import Type from 'typebox';
   export const define: typeof definePlugin = definePlugin;
   export default definePlugin({ name: '${name}', summary: 's', kernel: '^1.0.0', config: Type.Object({}), setup: () => {} });
@@ -141,9 +142,10 @@ test('a definition of the wrong form is reported by its member, and hinders no o
       '"migrations.0" is null, and should be a migration: a name, and a function "up"',
     ],
     formerly: ["formerly: 'notes'", '"formerly" is "notes", and should be a list'],
+    misspelled: ['want: {}', 'there is no member "want", did you mean "wants"?'],
   } as const;
   const text = (name: string, member: string) =>
-    `import { definePlugin } from 'agent-gateway';
+    `import { definePlugin, type Plugin } from 'agent-gateway';
      const contract = {};
      export default definePlugin({ name: '${name}', summary: 's', kernel: '^1.0.0', setup() {}, ${member} });`;
   const texts = Object.entries(wrong).map(([name, [member]]) => [name, text(name, member)]);
@@ -154,6 +156,35 @@ test('a definition of the wrong form is reported by its member, and hinders no o
     const one = found.find((other) => other.name === name)!;
     t.true('error' in one && one.error.message.startsWith(told), 'error' in one ? one.error.message : name);
   }
+});
+
+test('every member of a definition is known by its name', (t) => {
+  const members: Required<Record<keyof Plugin, true>> = {
+    name: true,
+    formerly: true,
+    summary: true,
+    version: true,
+    kernel: true,
+    config: true,
+    needs: true,
+    ...{
+      wants: true,
+      offers: true,
+      points: true,
+      jobs: true,
+      entities: true,
+      migrations: true,
+      listen: true,
+    },
+    onFailure: true,
+    setup: true,
+  };
+  for (const member of Object.keys(members))
+    t.is(
+      definitionProblem({ [`${member}x`]: {} }),
+      `there is no member "${member}x", did you mean "${member}"?`,
+    );
+  t.is(definitionProblem({ name: 'a', remark: 'of the author', setup() {} }), undefined);
 });
 
 test('of two plugins with one name the first folder’s is taken, and the other is reported', async (t) => {

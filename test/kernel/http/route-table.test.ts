@@ -1,7 +1,7 @@
 import test from 'ava';
 import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { access } from '../../../kernel/api/access.ts';
-import { type HttpMethod, route } from '../../../kernel/api/route.ts';
+import { type HttpMethod, type RouteDefinition, type RouteSchema, route } from '../../../kernel/api/route.ts';
 import { compileMount, compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { RouteTable } from '../../../kernel/http/route-table.ts';
 
@@ -149,4 +149,50 @@ test('a path that is there with or without /v1 is named, since base URLs have it
   t.is(detailOf('POST', '/v1/v1/chat/completions'), `There is no POST /v1/v1/chat/completions; ${meant}`);
   t.is(detailOf('POST', '/v1/v3/chat'), 'There is no POST /v1/v3/chat; did you mean /v3/chat?');
   t.is(detailOf('GET', '/chat/completions'), 'There is no GET /chat/completions');
+});
+
+test('a misspelled member of a route does not compile: what it says would be left out', (t) => {
+  const good = { method: 'GET', path: '/a', access: access.public(), summary: 'a', handle: () => undefined };
+  const compile = (changes: object) => compileRoute({ ...good, ...changes } as never, 'one', new InFlight());
+  // By the types, so that no member is forgotten.
+  const members: Required<Record<keyof RouteDefinition, true>> = {
+    method: true,
+    path: true,
+    access: true,
+    summary: true,
+    description: true,
+    tag: true,
+    schema: true,
+    errors: true,
+    bodyLimit: true,
+    bodyType: true,
+    rawBody: true,
+    bodyOptional: true,
+    answerType: true,
+    failures: true,
+    deprecated: true,
+    head: true,
+    countsAsStream: true,
+    rateLimit: true,
+    refuse: true,
+    handle: true,
+  };
+  for (const member of Object.keys(members))
+    t.throws(() => compile({ [`${member}s`]: 1 }), {
+      message: `GET /a: there is no member "${member}s", did you mean "${member}"?`,
+    });
+  const parts: Required<Record<keyof RouteSchema, true>> = {
+    params: true,
+    query: true,
+    headers: true,
+    body: true,
+    responses: true,
+    stream: true,
+    answerHeaders: true,
+  };
+  for (const part of Object.keys(parts))
+    t.throws(() => compile({ schema: { [`${part}x`]: {} } }), {
+      message: `GET /a: there is no member "${part}x", did you mean "${part}"?`,
+    });
+  t.notThrows(() => compile({ remark: 'of the author' }));
 });
