@@ -52,7 +52,7 @@ export {
   Semaphore,
   type TurnOptions,
 } from '../foundation/base/semaphore.ts';
-export { isStorableText } from '../foundation/base/storable-text.ts';
+export { isStorableText, storableText } from '../foundation/base/storable-text.ts';
 export { holdsText, SEARCHED_RECORDS, searchQuery } from '../foundation/base/text-search.ts';
 export { throttledLog, throttledLogs } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';

@@ -1,4 +1,5 @@
 import { CompiledQuery } from 'kysely';
+import { storableText } from '../base/storable-text.ts';
 import type { Database } from '../data/database.ts';
 import type { Family } from '../data/family.ts';
 import { actionKey, MAX_ACTION_LENGTH } from '../tables/audit-log.ts';
@@ -77,15 +78,15 @@ function placeholders(family: Family, row: number): string {
 
 /** The values of an entry. What is longer than its column is cut: a long header must not keep a record out. */
 function rowOf(entry: AuditEntry, family: Family): readonly unknown[] {
-  const action = text(entry.action, MAX_ACTION_LENGTH);
+  const action = storableText(entry.action, MAX_ACTION_LENGTH);
   return [
     entry.id,
-    text(entry.tenantId, 36),
-    text(entry.userId, 255),
+    storableText(entry.tenantId, 36),
+    storableText(entry.userId, 255),
     action,
     actionKey(action),
-    storable(entry.detail),
-    text(entry.requestId, 255),
+    storableJson(entry.detail),
+    storableText(entry.requestId, 255),
     entry.statusCode,
     entry.latencyMs,
     // As MikroORM stores it: SQLite has no type for times.
@@ -99,18 +100,11 @@ function rowOf(entry: AuditEntry, family: Family): readonly unknown[] {
 }
 
 const optional = (value: string | undefined, length: number) =>
-  value === undefined ? null : text(value, length);
-
-/** PostgreSQL takes neither NUL nor half a surrogate pair. */
-function text(value: string, length: number): string {
-  const cut = value.length > length ? value.slice(0, length) : value;
-  if (cut.isWellFormed() && !cut.includes('\0')) return cut;
-  return cut.replaceAll('\0', '\ufffd').toWellFormed();
-}
+  value === undefined ? null : storableText(value, length);
 
 /** JSON escapes of what PostgreSQL refuses; JSON.stringify escapes a surrogate only where its other half is missing. */
 const REFUSED_ESCAPE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-function storable(detail: AuditDetail): string {
+function storableJson(detail: AuditDetail): string {
   return JSON.stringify(detail).replace(REFUSED_ESCAPE, '$1\\ufffd');
 }

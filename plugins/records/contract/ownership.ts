@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Call, Identity } from 'agent-gateway';
+import { type Call, type Identity, isStorableText, storableText } from 'agent-gateway';
 import type { Principal } from './principal.ts';
 
 /** To whom a record belongs, as it is stored. */
@@ -27,9 +27,8 @@ const KEPT = 200;
  * hash: different names stay different, or users would see each other's records. Pure.
  */
 export function storedName(name: string): string {
-  const isStorable = name.length <= OWNER_LENGTH && name.isWellFormed() && !name.includes('\0');
-  if (isStorable) return name;
-  const readable = name.slice(0, KEPT).toWellFormed().replaceAll('\0', '\ufffd');
+  if (name.length <= OWNER_LENGTH && isStorableText(name)) return name;
+  const readable = storableText(name, KEPT);
   // As JSON: a hash of the text itself would take all halves of surrogate pairs for the same.
   return `${readable}~${hash('sha256', JSON.stringify(name), 'base64url')}`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Clock, type Ids, isUniqueViolation } from 'agent-gateway';
+import { type Clock, type Ids, isUniqueViolation, storableText } from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
@@ -11,7 +11,6 @@ import {
   storedName,
 } from '../contract.ts';
 import { ExecutionReceipt, RECEIPT_LENGTHS, type ReceiptRow } from '../store/receipts.ts';
-import { storableText } from '../store/storable-text.ts';
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have deleted it. */

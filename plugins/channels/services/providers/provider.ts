@@ -1,3 +1,4 @@
+import { isStorableText } from 'agent-gateway';
 import { ChannelErrors } from '../errors.ts';
 
 /** A JSON object of a provider's answer. */
@@ -62,7 +63,7 @@ export function textOf(answer: Answer, name: string): string {
 /** A user id of an answer. @throws channel.provider-failed */
 export function userIdOf(answer: Answer, name: string): string {
   const id = textOf(answer, name);
-  if (id.length <= MAX_ID && id.isWellFormed() && !id.includes('\0')) return id;
+  if (id.length <= MAX_ID && isStorableText(id)) return id;
   throw ChannelErrors.providerFailed(undefined, { cause: new Error(`${name} of the answer is no id`) });
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from 'agent-gateway';
+import { type Database, storableText } from 'agent-gateway';
 import {
   storedName,
   type UsageGranularity,
@@ -6,7 +6,6 @@ import {
   type UsageRow,
   type UsageTotals,
 } from '../../contract.ts';
-import { storableText } from '../../store/storable-text.ts';
 import {
   countSessions,
   type OfTenants,

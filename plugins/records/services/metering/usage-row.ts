@@ -1,3 +1,4 @@
+import { storableText } from 'agent-gateway';
 import {
   type CallSpan,
   isUsageSource,
@@ -6,7 +7,6 @@ import {
   type UsageOwner,
   type UsageRecord,
 } from '../../contract.ts';
-import { storableText } from '../../store/storable-text.ts';
 import { USAGE_LENGTHS, type UsageRow } from '../../store/usage.ts';
 import { dollarsOfParts, partsOf } from './cost.ts';
 import { dayOf } from './usage-period.ts';

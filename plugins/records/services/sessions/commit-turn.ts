@@ -1,4 +1,4 @@
-import { type Database, type DurableEvents, type Ids, isUniqueViolation } from 'agent-gateway';
+import { type Database, type DurableEvents, type Ids, isUniqueViolation, storableText } from 'agent-gateway';
 import {
   type ChatMessage,
   estimateMessageTokens,
@@ -19,7 +19,6 @@ import {
   type SessionRow,
   sessionWrite,
 } from '../../store/sessions.ts';
-import { storableText } from '../../store/storable-text.ts';
 
 /** What turns are written with. */
 export interface CommitParts {

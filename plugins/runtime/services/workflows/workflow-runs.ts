@@ -1,4 +1,4 @@
-import { cozeCode, defineErrors, type Identity, KernelErrors } from 'agent-gateway';
+import { cozeCode, defineErrors, type Identity, isStorableText, KernelErrors } from 'agent-gateway';
 import {
   type JsonObject,
   type RunPlace,
@@ -186,8 +186,7 @@ const MAX_OUTCOME = 256;
 
 /** Whether a value can be an outcome. A long text is an answer: no edge is named so, and outcomes are in events and in the audit log. */
 function isOutcome(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > MAX_OUTCOME) return false;
-  return value.isWellFormed() && !value.includes('\0');
+  return typeof value === 'string' && value.length <= MAX_OUTCOME && isStorableText(value);
 }
 
 /** A completion, as an object or its JSON text; any other object is the output, any other text the answer, and the outcome if it can be one. Pure. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { storableText } from '../../../../plugins/records/store/storable-text.ts';
+import { storableText } from '../../../foundation/base/storable-text.ts';
 
 test('text fits its column, and holds nothing that a database refuses', (t) => {
   const cases: readonly [string, number, string][] = [
