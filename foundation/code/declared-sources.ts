@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isMapping } from '../config/field-codec.ts';
+import { isJsonObject } from '../base/json-object.ts';
 import type { GatewayFile } from '../config/gateway-file.ts';
 import { type CodeSource, entryFile } from './code-sources.ts';
 
@@ -89,7 +89,7 @@ async function packageAt(folder: string, fromSource: boolean): Promise<Found> {
 async function manifestOf(folder: string): Promise<Record<string, unknown>> {
   try {
     const manifest: unknown = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
-    return isMapping(manifest) ? manifest : {};
+    return isJsonObject(manifest) ? manifest : {};
   } catch {
     // A folder needs none; a package without one is reported by the members that are missing.
     return {};
@@ -100,7 +100,7 @@ const CONDITIONS = new Set(['node', 'import', 'module-sync', 'default']);
 
 /** The target of `.` in the `exports` of a package.json, as Node chooses it. */
 function exported(target: unknown): unknown {
-  if (!isMapping(target)) return target;
+  if (!isJsonObject(target)) return target;
   for (const [key, value] of Object.entries(target)) {
     if (key !== '.' && !CONDITIONS.has(key)) continue;
     const chosen = exported(value);

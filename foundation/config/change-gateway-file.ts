@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
 import { isSystemError, writeAtomically } from '../base/durable-file.ts';
 import { whileLocked } from '../base/file-lock.ts';
+import { isJsonObject } from '../base/json-object.ts';
 import { Mutex } from '../base/semaphore.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import { isMapping } from './field-codec.ts';
 import { type GatewayFile, type OnFailure, parseGatewayFile, readGatewayText } from './gateway-file.ts';
 import { parseYaml } from './yaml-source.ts';
 
@@ -99,7 +99,7 @@ function mergeInto(map: YAMLMap, patch: object, document: Document): void {
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined) continue;
     if (value === null) map.delete(key);
-    else if (isMapping(value)) mergeInto(ownMap(map, key, document), value, document);
+    else if (isJsonObject(value)) mergeInto(ownMap(map, key, document), value, document);
     else map.set(key, typeof value === 'object' ? document.createNode(value) : value);
   }
 }
@@ -109,7 +109,7 @@ function ownMap(map: YAMLMap, key: string, document: Document): YAMLMap {
   const old = map.get(key, true);
   if (isMap(old)) return old;
   const resolved: unknown = isAlias(old) ? old.toJS(document) : {};
-  const fresh = document.createNode(isMapping(resolved) ? resolved : {}) as YAMLMap;
+  const fresh = document.createNode(isJsonObject(resolved) ? resolved : {}) as YAMLMap;
   fresh.commentBefore = (old as { comment?: string | null } | undefined)?.comment;
   map.set(key, fresh);
   return fresh;
@@ -117,8 +117,8 @@ function ownMap(map: YAMLMap, key: string, document: Document): YAMLMap {
 
 /** RFC 7396, with absent and `undefined` alike. */
 function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isMapping(patch)) return patch;
-  const result = new Map(Object.entries(isMapping(target) ? target : {}));
+  if (!isJsonObject(patch)) return patch;
+  const result = new Map(Object.entries(isJsonObject(target) ? target : {}));
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) result.delete(key);
     else if (value !== undefined) result.set(key, mergePatch(result.get(key), value));

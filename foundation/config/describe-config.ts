@@ -1,8 +1,9 @@
 import { type ScryptOptions, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { TSchema } from 'typebox';
+import { isJsonObject } from '../base/json-object.ts';
 import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { choicesOf, isMapping } from './field-codec.ts';
+import { choicesOf } from './field-codec.ts';
 
 /** One setting as the documentation shows it. */
 export interface SettingDescription {
@@ -74,7 +75,7 @@ export async function configHash(config: unknown): Promise<string> {
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (!isMapping(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../base/json-object.ts';
 import { isOfferName, OFFER_PATTERN } from '../base/offers.ts';
 import type { FieldAnnotation, FieldKind } from './field.ts';
 import {
@@ -163,7 +164,7 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
   }),
   mapping: {
     fromText: () => undefined,
-    fromFile: (value) => (isMapping(value) ? value : undefined),
+    fromFile: (value) => (isJsonObject(value) ? value : undefined),
     expected: () => 'a mapping of names to values',
     jsonSchema: () => ({ type: 'object' }),
   },
@@ -172,11 +173,6 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
 /** The words of a choice, and what stands for the names of what plugins offer. */
 export function choicesOf({ choices = [], offers }: FieldAnnotation): readonly string[] {
   return offers ? [...choices, 'plugin/<plugin>/<name>'] : choices;
-}
-
-/** Is this an object with keys, not null and not a list? */
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A decoded value, or the reason why there is none. */

@@ -1,9 +1,9 @@
 import { isSystemError, readTextFile } from '../base/durable-file.ts';
+import { isJsonObject } from '../base/json-object.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { Type } from '../base/type.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { field } from './field.ts';
-import { isMapping } from './field-codec.ts';
 import { type ConfigSources, decodeConfig, type Environment, type SourcePlace } from './read-config.ts';
 import { parseYaml, type YamlSource } from './yaml-source.ts';
 
@@ -178,7 +178,7 @@ function mappingAt(
   problems: ConfigurationProblem[],
 ): Record<string, unknown> {
   if (value === undefined || value === null) return {};
-  if (isMapping(value)) return value;
+  if (isJsonObject(value)) return value;
   problems.push({ name: path.join('.'), message: 'must be a mapping of names to values', ...locate(path) });
   return {};
 }

@@ -1,8 +1,9 @@
 import type { Static, TSchema } from 'typebox';
+import { isJsonObject } from '../base/json-object.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { type Decoded, decodeText, decodeValue, isMapping } from './field-codec.ts';
+import { type Decoded, decodeText, decodeValue } from './field-codec.ts';
 
 /** A line of a file. */
 export interface SourcePlace {
@@ -82,7 +83,7 @@ export function decodeConfig<S extends TSchema>(schema: S, sources: ConfigSource
 
   function mappingOf(file: unknown, path: readonly string[]): Record<string, unknown> {
     if (file === undefined || file === null) return {};
-    if (isMapping(file)) return file;
+    if (isJsonObject(file)) return file;
     refuse(path, 'must be a mapping of names to values');
     return {};
   }

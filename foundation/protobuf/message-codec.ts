@@ -1,4 +1,5 @@
 import type protoLoader from '@grpc/proto-loader';
+import { isJsonObject } from '../base/json-object.ts';
 import {
   type EnumDescriptor,
   eachMessage,
@@ -148,9 +149,7 @@ class Plan {
   };
 
   encode = (message: unknown): unknown => {
-    if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-      throw new ConversionError('must be an object');
-    }
+    if (!isJsonObject(message)) throw new ConversionError('must be an object');
     if (this.fields.length === 0) return message;
     const copy: Message = { ...(message as Message) };
     for (const { name, shape, conversion } of this.fields) {

@@ -1,3 +1,5 @@
+import { isJsonObject } from '../base/json-object.ts';
+
 /** A JSON value, as `google.protobuf.Value` carries it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -109,9 +111,7 @@ const NULL: ValueMessage = Object.freeze({ nullValue: 0 });
 export function toStruct(given: unknown, depth = 0): StructMessage {
   checkDepth(depth);
   const object = plain(given);
-  if (typeof object !== 'object' || object === null || Array.isArray(object)) {
-    throw new ConversionError('must be an object');
-  }
+  if (!isJsonObject(object)) throw new ConversionError('must be an object');
   const fields: Record<string, ValueMessage> = {};
   for (const [name, member] of Object.entries(object)) {
     if (member === undefined || typeof member === 'function' || typeof member === 'symbol') continue;

@@ -1,6 +1,6 @@
+import { isJsonObject } from '../base/json-object.ts';
 import { pointerSegment } from '../base/json-pointer.ts';
 import { didYouMean } from '../base/nearest-name.ts';
-import { isMapping } from '../config/field-codec.ts';
 import type { ResourceMetadata, ResourceProblem } from './kind.ts';
 
 /** What `apiVersion` has to look like: any service's name, then the version. The gateway writes `svc/v1`. */
@@ -43,14 +43,14 @@ const MAX_TEXT = 1_000;
 export function readHeader(value: unknown): HeaderReading {
   const problems: ResourceProblem[] = [];
   const report = (pointer: string, message: string) => void problems.push({ pointer, message });
-  if (!isMapping(value)) {
+  if (!isJsonObject(value)) {
     report('', 'must be a mapping with apiVersion, kind, metadata and spec');
     return { id: undefined, header: undefined, problems };
   }
   refuseUnknown(value, MEMBERS, '', report);
   const version = text(value, 'apiVersion', '', API_VERSION, 'must be svc/v1', report);
   const kind = text(value, 'kind', '', KIND_NAME, 'must be the name of a kind, like Model', report);
-  const metadata = isMapping(value.metadata) ? value.metadata : undefined;
+  const metadata = isJsonObject(value.metadata) ? value.metadata : undefined;
   if (metadata === undefined) {
     report('/metadata', value.metadata === undefined ? 'is required' : 'must be a mapping');
   }
@@ -116,7 +116,7 @@ function optionalText(value: unknown, report: Report): string | undefined {
 function strings(value: unknown, key: string, report: Report): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   const at = `/metadata/${key}`;
-  if (!isMapping(value) || Object.keys(value).length > MAX_ANNOTATIONS) {
+  if (!isJsonObject(value) || Object.keys(value).length > MAX_ANNOTATIONS) {
     report(at, `must be a mapping of at most ${MAX_ANNOTATIONS} names to texts`);
     return undefined;
   }

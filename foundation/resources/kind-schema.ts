@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { isJsonObject } from '../base/json-object.ts';
 import { API_VERSION, RESOURCE_NAME } from './header.ts';
 import type { KindDeclaration } from './kind.ts';
 
@@ -87,25 +88,21 @@ export function closedSchema(schema: TSchema): JsonSchema {
 const known = new WeakMap<TSchema, JsonSchema>();
 
 function close(schema: unknown): JsonSchema {
-  if (!isSchema(schema)) return schema as JsonSchema;
+  if (!isJsonObject(schema)) return schema as JsonSchema;
   const closed: JsonSchema = { ...schema };
   for (const key of LISTS) {
     const list = schema[key];
     if (Array.isArray(list)) closed[key] = list.map(close);
   }
   for (const key of SINGLE) {
-    if (isSchema(schema[key])) closed[key] = close(schema[key]);
+    if (isJsonObject(schema[key])) closed[key] = close(schema[key]);
   }
   for (const key of MAPS) {
     const map = schema[key];
-    if (isSchema(map)) {
+    if (isJsonObject(map)) {
       closed[key] = Object.fromEntries(Object.entries(map).map(([name, member]) => [name, close(member)]));
     }
   }
-  if (isSchema(schema.properties) && schema.allOf === undefined) closed.additionalProperties ??= false;
+  if (isJsonObject(schema.properties) && schema.allOf === undefined) closed.additionalProperties ??= false;
   return closed;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { FieldError } from '../../foundation/base/gateway-error.ts';
+import { isJsonObject } from '../../foundation/base/json-object.ts';
 import { unstorableFields } from '../../foundation/base/storable-text.ts';
-import { isMapping } from '../../foundation/config/field-codec.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
 import {
   BODY_TYPES,
@@ -137,7 +137,7 @@ async function readCall(
   } else if (validators.body !== undefined) {
     if (definition.rawBody === true) call.rawBody = await readAll(context, services.bodies);
     call.body = await readBody(context, definition, services.bodies);
-    if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
+    if (isJsonObject(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));
   }
   if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body);

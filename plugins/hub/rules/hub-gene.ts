@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isJsonObject } from 'agent-gateway';
 import type { SharedGene } from '../../evolution/contract.ts';
 
 /** Bytes of a gene as JSON. */
@@ -62,7 +63,7 @@ export function reporterOf({ contributorId }: Pick<HubGene, 'contributorId'>, no
 }
 
 function membersOf(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  if (!isJsonObject(value)) return {};
   // Parsed JSON can have a member of this name. Copying it would lose it, or set the prototype of the copy.
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'));
 }

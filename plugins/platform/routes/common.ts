@@ -2,6 +2,7 @@ import {
   AnyId,
   type FieldError,
   type GatewayError,
+  isJsonObject,
   KernelErrors,
   type Reply,
   reply,
@@ -46,8 +47,7 @@ export type UnreadBody = Readonly<Record<string, unknown>>;
 export function refusing(problemsOf: (body: UnreadBody) => readonly FieldError[]) {
   return (errors: readonly FieldError[], body: unknown): GatewayError => {
     const reported = new Set(errors.map(({ pointer }) => pointer));
-    const isRead = typeof body === 'object' && body !== null && !Array.isArray(body);
-    const more = isRead ? problemsOf(body as UnreadBody).filter(({ pointer }) => !reported.has(pointer)) : [];
+    const more = isJsonObject(body) ? problemsOf(body).filter(({ pointer }) => !reported.has(pointer)) : [];
     return KernelErrors.invalidRequest(undefined, { errors: [...errors, ...more] });
   };
 }

@@ -4,6 +4,7 @@ import {
   type FieldError,
   type GatewayError,
   hasAnyScope,
+  isJsonObject,
   KernelErrors,
   pageOf,
   type Route,
@@ -15,7 +16,7 @@ import { WorkflowErrors } from '../contract/engine.ts';
 import type { DefinitionCaller, Definitions } from '../services/definitions/create-definitions.ts';
 import type { DefinitionRecord } from '../services/definitions/definition-record.ts';
 import { graphInvalid } from '../services/definitions/require-valid.ts';
-import { isObject, ownMember } from '../services/graph/json.ts';
+import { ownMember } from '../services/graph/json.ts';
 import {
   CreateDefinition,
   DefinitionList,
@@ -209,7 +210,7 @@ function etagOf({ source, revision }: DefinitionRecord): Record<string, string> 
  */
 function refuseDefinition({ graphErrors }: Pick<Definitions, 'graphErrors'>) {
   return (errors: readonly FieldError[], body: unknown): GatewayError => {
-    const graph = isObject(body) ? ownMember(body, 'graph') : undefined;
+    const graph = isJsonObject(body) ? ownMember(body, 'graph') : undefined;
     const broken = graph === undefined ? [] : graphErrors(graph);
     return broken.length === 0
       ? KernelErrors.invalidRequest(undefined, { errors })

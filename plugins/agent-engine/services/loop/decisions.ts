@@ -1,6 +1,6 @@
-import { type FieldError, pointerSegment } from 'agent-gateway';
+import { type FieldError, isJsonObject, pointerSegment } from 'agent-gateway';
 import { AgentErrors, type Decision, type QuestionField } from '../../contract.ts';
-import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
+import type { ArgumentCheck } from '../tools/argument-check.ts';
 import { type Frame, notRun, type Waiting, waitingCalls } from './frame.ts';
 
 /** What is decided, by interrupt id. It comes from a request: nothing about its form is known. */
@@ -67,7 +67,7 @@ function problemsOf(
   pointer: string,
   check: ArgumentCheck,
 ): readonly FieldError[] {
-  if (!isObject(given)) return [{ pointer, message: 'must be an object' }];
+  if (!isJsonObject(given)) return [{ pointer, message: 'must be an object' }];
   if (status.is === 'question')
     return answerProblems(status.question.fields, given.answers, `${pointer}/answers`);
   switch (given.decision) {
@@ -79,7 +79,7 @@ function problemsOf(
         : [{ pointer: `${pointer}/message`, message: `must be a text of at most ${MAX_ANSWER} characters` }];
     case 'edit': {
       const at = `${pointer}/arguments`;
-      if (!isObject(given.arguments)) return [{ pointer: at, message: 'must be an object' }];
+      if (!isJsonObject(given.arguments)) return [{ pointer: at, message: 'must be an object' }];
       const checked = check(status, JSON.stringify(given.arguments));
       return 'input' in checked ? [] : checked.problems.map((message) => ({ pointer: at, message }));
     }
@@ -93,7 +93,8 @@ function answerProblems(
   answers: unknown,
   pointer: string,
 ): readonly FieldError[] {
-  if (!isObject(answers)) return [{ pointer, message: 'must be an object with an answer for each field' }];
+  if (!isJsonObject(answers))
+    return [{ pointer, message: 'must be an object with an answer for each field' }];
   const names = new Set(fields.map(({ name }) => name));
   const unknown = Object.keys(answers)
     .filter((name) => !names.has(name))

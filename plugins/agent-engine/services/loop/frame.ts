@@ -1,4 +1,4 @@
-import { type Clock, type Database, type Ids, redactJsonTextWith } from 'agent-gateway';
+import { type Clock, type Database, type Ids, isJsonObject, redactJsonTextWith } from 'agent-gateway';
 import type { Receipts } from '../../../records/contract.ts';
 import {
   AgentErrors,
@@ -17,7 +17,7 @@ import {
   type ToolCall,
 } from '../../contract.ts';
 import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
-import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
+import type { ArgumentCheck } from '../tools/argument-check.ts';
 import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';
 import type { Emit } from './events.ts';
@@ -187,7 +187,7 @@ export interface CheckpointState {
 
 /** The state of a checkpoint. Throws `agent.checkpoint-invalid` for one that was written by a version that this one does not know. */
 export function asState({ state }: Checkpoint): CheckpointState {
-  if (isObject(state) && state.version === 1 && isObject(state.frame))
+  if (isJsonObject(state) && state.version === 1 && isJsonObject(state.frame))
     return state as unknown as CheckpointState;
   throw AgentErrors.checkpointInvalid('The paused run was kept by another version of the gateway.');
 }

@@ -1,5 +1,5 @@
+import { isJsonObject } from 'agent-gateway';
 import type { ChatMessage, ToolCall } from '../../contract.ts';
-import { isObject } from '../tools/argument-check.ts';
 import type { Answer } from './answer.ts';
 import type { Frame, Outcome, Step, StepCall } from './frame.ts';
 
@@ -68,7 +68,7 @@ export function closeStep(
 /** Providers would refuse every request that holds malformed arguments; the model has read in the result what was wrong. */
 function withReadableArguments(call: ToolCall): ToolCall {
   try {
-    if (isObject(JSON.parse(call.function.arguments))) return call;
+    if (isJsonObject(JSON.parse(call.function.arguments))) return call;
   } catch {
     // Not even JSON.
   }

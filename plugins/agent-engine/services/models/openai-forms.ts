@@ -1,3 +1,4 @@
+import { isJsonObject } from 'agent-gateway';
 import type { ChatChunk, ChatDelta, ChatMessage, ToolCall, ToolCallDelta } from '../../contract.ts';
 import { createCallIds } from './call-ids.ts';
 
@@ -38,7 +39,7 @@ export function createSoundChoices(newId: () => string) {
     if (known === undefined || name === '') return known;
     // Servers that give each call the same index, or none, tell them apart by their ids, or not at all.
     const isOther =
-      id === '' || known.id === '' ? /^\s*\{/.test(more) && isJsonObject(known.arguments) : id !== known.id;
+      id === '' || known.id === '' ? /^\s*\{/.test(more) && isObjectText(known.arguments) : id !== known.id;
     return isOther ? undefined : known;
   }
 
@@ -62,7 +63,7 @@ export function createSoundChoices(newId: () => string) {
       index: call.index,
       ...(known === undefined && { id: idOf(id) }),
       ...rest,
-      ...(isObject(called) && {
+      ...(isJsonObject(called) && {
         function: { ...(isNamed && { name }), ...(more !== undefined && { arguments: more }), ...others },
       }),
     };
@@ -77,11 +78,11 @@ export function createSoundChoices(newId: () => string) {
   }
 
   function soundChoice(choice: unknown): ChatChunk['choices'][number] | undefined {
-    if (!isObject(choice)) return undefined;
+    if (!isJsonObject(choice)) return undefined;
     const given = choice as unknown as ChatChunk['choices'][number];
     // Some servers leave out the delta of a choice that only reports its end, or a filter.
     const delta: unknown = given.delta ?? {};
-    const sound = isObject(delta) ? soundDelta(delta) : undefined;
+    const sound = isJsonObject(delta) ? soundDelta(delta) : undefined;
     return sound === given.delta ? given : sound && { ...given, delta: sound };
   }
 
@@ -116,7 +117,7 @@ export function soundMessage(message: object, newId: () => string): ChatMessage 
   const tool_calls = calls.map((call) => {
     const { id, function: called } = call;
     const own = { ...call, id: idOf(textOf(id)) };
-    if (!isObject(called)) return own;
+    if (!isJsonObject(called)) return own;
     const written = argumentsOf(called.arguments) ?? '';
     return { ...own, function: { ...called, name: textOf(called.name), arguments: written } };
   });
@@ -151,9 +152,9 @@ function argumentsOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function isJsonObject(text: string): boolean {
+function isObjectText(text: string): boolean {
   try {
-    return isObject(JSON.parse(text));
+    return isJsonObject(JSON.parse(text));
   } catch {
     return false;
   }
@@ -164,12 +165,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const isTextOrNone = (value: unknown): boolean =>
   value === undefined || value === null || typeof value === 'string';
 
-const asObject = (value: unknown): Forms => (isObject(value) ? value : {});
-
-/** True for what JSON calls an object. */
-export function isObject(value: unknown): value is Forms {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+const asObject = (value: unknown): Forms => (isJsonObject(value) ? value : {});
 
 const isListOfObjects = (value: unknown): value is readonly Forms[] =>
-  Array.isArray(value) && value.every(isObject);
+  Array.isArray(value) && value.every(isJsonObject);

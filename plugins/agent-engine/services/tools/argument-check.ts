@@ -1,5 +1,6 @@
 import {
   compileSchema,
+  isJsonObject,
   recentMap,
   type SchemaCheck,
   type SchemaError,
@@ -55,7 +56,7 @@ export function createArgumentCheck(): ArgumentCheck {
     } catch {
       return { problems: ['The arguments are not valid JSON.'] };
     }
-    if (!isObject(input)) return { problems: ['The arguments must be a JSON object.'] };
+    if (!isJsonObject(input)) return { problems: ['The arguments must be a JSON object.'] };
     try {
       const errors = checkOf(tool)(input);
       return errors.length === 0 ? { input } : { problems: errors.slice(0, MAX_REPORTED).map(describe) };
@@ -85,9 +86,4 @@ function describe({ instancePath, message = 'is not valid', params }: SchemaErro
   const extra = 'additionalProperty' in params ? ` (${String(params.additionalProperty).slice(0, 100)})` : '';
   const allowed = 'allowedValues' in params ? `: ${JSON.stringify(params.allowedValues).slice(0, 300)}` : '';
   return `${instancePath === '' ? 'The arguments' : instancePath} ${message}${extra}${allowed}`;
-}
-
-/** True for what JSON calls an object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

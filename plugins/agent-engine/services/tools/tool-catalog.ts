@@ -1,6 +1,7 @@
 import {
   type Clock,
   DeadlineError,
+  isJsonObject,
   type Logger,
   orAborted,
   recentMap,
@@ -196,8 +197,7 @@ function flawOf(tool: Tool, prefix: string): string | undefined {
   const { name, description, parameters, invoke } = tool as Readonly<Record<keyof Tool, unknown>>;
   if (typeof name !== 'string') return 'its name is no text';
   if (typeof description !== 'string') return 'its description is no text';
-  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters))
-    return 'its parameters are no JSON Schema of an object';
+  if (!isJsonObject(parameters)) return 'its parameters are no JSON Schema of an object';
   return typeof invoke === 'function' ? undefined : 'it has no invoke';
 }
 

@@ -1,4 +1,4 @@
-import { assertOutsideTransaction, outbound } from 'agent-gateway';
+import { assertOutsideTransaction, isJsonObject, outbound } from 'agent-gateway';
 import type { Platform } from '../../contract.ts';
 import type { Addresses } from '../addresses.ts';
 import { ChannelErrors } from '../errors.ts';
@@ -101,6 +101,6 @@ function parse(text: string): Answer {
   } catch {
     throw new Error('the answer is no JSON');
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer;
+  if (isJsonObject(value)) return value;
   throw new Error('the answer is no JSON object');
 }

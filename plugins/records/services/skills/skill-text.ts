@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { FieldError } from 'agent-gateway';
+import { type FieldError, isJsonObject } from 'agent-gateway';
 import { parseDocument } from 'yaml';
 
 /** Bytes of a SKILL.md. */
@@ -78,7 +78,7 @@ function fieldsOf(yaml: string): Readonly<Record<string, unknown>> | undefined {
     const document = parseDocument(yaml, { schema: 'failsafe', prettyErrors: false, logLevel: 'silent' });
     if (document.errors.length > 0) return undefined;
     const value: unknown = document.toJS({ maxAliasCount: 0 });
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isJsonObject(value) ? { ...value } : undefined;
   } catch {
     // An alias, or nesting deeper than the parser's stack: either way no front matter.
     return undefined;

@@ -1,3 +1,4 @@
+import { isJsonObject } from 'agent-gateway';
 import { parse, parseDocument, stringify, visit } from 'yaml';
 
 /** The content of a document of agents.d. */
@@ -39,7 +40,7 @@ function hasAliases(document: ReturnType<typeof parseDocument>): boolean {
 export function specOf(yaml: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const spec = parse(yaml)?.spec;
-    return typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? spec : undefined;
+    return isJsonObject(spec) ? spec : undefined;
   } catch {
     // A file may be invalid at any moment; the status reports what is wrong with it.
     return undefined;

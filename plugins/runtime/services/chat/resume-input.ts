@@ -1,4 +1,4 @@
-import { KernelErrors, pointerPath } from 'agent-gateway';
+import { isJsonObject, KernelErrors, pointerPath } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
 import { partsOfPointer } from '../decision-errors.ts';
 
@@ -44,16 +44,12 @@ export function placeInInput(input: ResumeInput, open: readonly Interrupt[], poi
 function isById(input: ResumeInput, open: readonly Interrupt[]): boolean {
   const names = Object.keys(input);
   if (names.some((name) => open.some(({ id }) => id === name))) return true;
-  return names.length > 0 && names.every((name) => !MEMBERS.has(name) && isObject(input[name]));
+  return names.length > 0 && names.every((name) => !MEMBERS.has(name) && isJsonObject(input[name]));
 }
 
 /** Without a decision, the members of the input are the answers. */
 function isPlain(input: ResumeInput, { type }: Interrupt): boolean {
   return 'decision' in input || 'answers' in input || type === 'approval';
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A text is the decision alone, without its other members. */

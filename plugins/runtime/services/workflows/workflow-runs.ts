@@ -1,4 +1,11 @@
-import { cozeCode, defineErrors, type Identity, isStorableText, KernelErrors } from 'agent-gateway';
+import {
+  cozeCode,
+  defineErrors,
+  type Identity,
+  isJsonObject,
+  isStorableText,
+  KernelErrors,
+} from 'agent-gateway';
 import {
   type JsonObject,
   type RunPlace,
@@ -207,15 +214,11 @@ function completionOf(data: string | JsonObject): TaskCompletion {
           `outcome must be a text of at most ${MAX_OUTCOME} characters, without U+0000 and half surrogate pairs`,
         ]),
     ...[output, variables].flatMap((value, at) =>
-      value === undefined || isObject(value)
+      value === undefined || isJsonObject(value)
         ? []
         : [`${at === 0 ? 'output' : 'variables'} must be an object`],
     ),
   ].map((message) => ({ pointer: '/body/resume_data', message }));
   if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
   return given as TaskCompletion;
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,11 @@
-import { Type } from 'agent-gateway';
+import { isJsonObject, Type } from 'agent-gateway';
 import { MAX_ITERATIONS } from '../../../agent-engine/contract.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { NodeType } from '../../contract/node-types.ts';
 import type { Filled } from './compiled-graph.ts';
 import { createFill, type Fill, type TemplateModes } from './fill-config.ts';
 import { graphCode } from './graph-schema.ts';
-import { isObject, ownMember, pointerTo } from './json.ts';
+import { ownMember, pointerTo } from './json.ts';
 import { readDuration } from './retry-policy.ts';
 import { isLiteral, parseTemplate, wholeReference } from './template.ts';
 
@@ -125,7 +125,7 @@ function checkMethod(config: JsonObject): ConfigProblems {
 
 function checkHeaders(config: JsonObject): ConfigProblems {
   const headers = ownMember(config, 'headers');
-  if (!isObject(headers)) return [];
+  if (!isJsonObject(headers)) return [];
   return Object.entries(headers).flatMap(([name, value]) => {
     const message = headerFault(name, value as string);
     return message === undefined ? [] : [{ pointer: pointerTo('headers', name), message }];
@@ -135,7 +135,7 @@ function checkHeaders(config: JsonObject): ConfigProblems {
 /** The data of a run may choose the whole URL. The caller that starts the run, or a model, writes that data, so a secret is never sent along. */
 function checkReceiver(config: JsonObject): ConfigProblems {
   const secrets = ownMember(config, 'secret_headers');
-  if (!isObject(secrets) || Object.keys(secrets).length === 0) return [];
+  if (!isJsonObject(secrets) || Object.keys(secrets).length === 0) return [];
   const url = ownMember(config, 'url');
   if (typeof url !== 'string' || hasLiteralOrigin(url)) return [];
   const message =

@@ -1,3 +1,4 @@
+import { isJsonObject } from 'agent-gateway';
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { NodeType } from '../../contract/node-types.ts';
@@ -7,7 +8,7 @@ import { schemaProblems, type UsableConfig, usableConfig } from './config-schema
 import type { DrawnNode, NodeIndex, Reading } from './drawn-graph.ts';
 import type { TemplateModes } from './fill-config.ts';
 import { GRAPH_LIMITS, graphCode } from './graph-schema.ts';
-import { isObject, jsonFault, ownMember, pointerTo } from './json.ts';
+import { jsonFault, ownMember, pointerTo } from './json.ts';
 import { type ProblemPlace, quote } from './problems.ts';
 import { RETRY_DURATIONS, RetryConfig, readDuration } from './retry-policy.ts';
 import { isFault, parseReference, parseTemplate, type Reference } from './template.ts';
@@ -86,7 +87,7 @@ function checkAutomatic(node: ConfiguredNode, type: NodeType | undefined, check:
 
 /** Checks the `retry` of an automatic node. */
 function checkRetry(node: ConfiguredNode, retry: Json, check: ConfigCheck): void {
-  if (!isObject(retry)) {
+  if (!isJsonObject(retry)) {
     reportMember(node, '/retry', 'must be an object: {"max_attempts": 3}.', graphCode('retry'), check);
     return;
   }

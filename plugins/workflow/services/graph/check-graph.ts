@@ -1,3 +1,4 @@
+import { isJsonObject } from 'agent-gateway';
 import { type GraphProblem, OPERATORS } from '../../contract/graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import { type ConfigCheck, checkConfig, checkPath } from './check-config.ts';
@@ -12,7 +13,7 @@ import {
   reportUnknown,
 } from './drawn-graph.ts';
 import { GRAPH_LIMITS } from './graph-schema.ts';
-import { isObject, jsonFault, ownMember } from './json.ts';
+import { jsonFault, ownMember } from './json.ts';
 import { createProblems, createSuggest, kindOf, quote } from './problems.ts';
 
 /**
@@ -82,7 +83,7 @@ const FORMS = 'Write either {"outcome": …} or {"field": …, "op": …, "value
 function checkEdges({ edges }: DrawnGraph, check: ConfigCheck): void {
   for (const edge of edges) {
     checkEnds(edge, check);
-    if (isObject(edge.condition)) checkCondition(edge, edge.condition, check);
+    if (isJsonObject(edge.condition)) checkCondition(edge, edge.condition, check);
   }
   checkComparisons(edges, check);
 }
@@ -91,7 +92,7 @@ function checkEdges({ edges }: DrawnGraph, check: ConfigCheck): void {
 function checkComparisons(edges: readonly DrawnEdge[], { problems }: ConfigCheck): void {
   const counts = new Map<string, number>();
   for (const { from, condition, label, place } of edges) {
-    if (from === undefined || !isObject(condition) || !Object.hasOwn(condition, 'field')) continue;
+    if (from === undefined || !isJsonObject(condition) || !Object.hasOwn(condition, 'field')) continue;
     const count = (counts.get(from) ?? 0) + 1;
     counts.set(from, count);
     if (count !== GRAPH_LIMITS.comparisons + 1) continue;

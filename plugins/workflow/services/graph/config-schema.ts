@@ -1,8 +1,8 @@
-import { compileSchema, pointerPath, type SchemaError } from 'agent-gateway';
+import { compileSchema, isJsonObject, pointerPath, type SchemaError } from 'agent-gateway';
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { GraphRule } from './graph-schema.ts';
-import { isObject, ownMember, pointerTo } from './json.ts';
+import { ownMember, pointerTo } from './json.ts';
 import type { Suggest } from './problems.ts';
 
 /** Something that a schema refuses. */
@@ -140,14 +140,14 @@ function faultyPath(error: SchemaError, config: JsonObject): readonly string[] {
   let value: unknown = config;
   for (const [depth, name] of path.entries()) {
     if (Array.isArray(value)) return path.slice(0, depth);
-    value = isObject(value) ? ownMember(value, name) : undefined;
+    value = isJsonObject(value) ? ownMember(value, name) : undefined;
   }
   return path;
 }
 
 /** All at once: an object with many faults is copied once. */
 function withoutMembers(value: Json, paths: readonly (readonly string[])[]): Json {
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const inside = new Map<string, (readonly string[])[]>();
   const gone = new Set<string>();
   for (const [name = '', ...rest] of paths) {

@@ -1,5 +1,6 @@
+import { isJsonObject } from 'agent-gateway';
 import { GRAPH_LIMITS } from './graph-schema.ts';
-import { isObject, ownMember, pointerTo } from './json.ts';
+import { ownMember, pointerTo } from './json.ts';
 import { type GraphProblems, kindOf, type ProblemPlace, quote, type Suggest } from './problems.ts';
 
 /** A graph as its author drew it, unchecked. Members that are missing or of the wrong type are `undefined`, and reported. */
@@ -39,7 +40,7 @@ export interface Reading {
  */
 export function readGraph(graph: unknown, reading: Reading): DrawnGraph | undefined {
   const { problems } = reading;
-  if (!isObject(graph)) {
+  if (!isJsonObject(graph)) {
     const message = `A graph is an object with "nodes" and "edges"; this is ${kindOf(graph)}.`;
     problems.add('shape', message, { pointer: '' });
     return undefined;
@@ -75,7 +76,7 @@ function readList(
 
 function readNode(node: unknown, index: number, reading: Reading): DrawnNode {
   const pointer = pointerTo('nodes', index);
-  const written = isObject(node) ? ownMember(node, 'id') : undefined;
+  const written = isJsonObject(node) ? ownMember(node, 'id') : undefined;
   const id = typeof written === 'string' ? written : undefined;
   const label = id === undefined ? `Node ${index}` : `Node ${quote(id)}`;
   const place = { pointer, ...(id === undefined ? {} : { node: id }) };
@@ -97,7 +98,7 @@ function readNode(node: unknown, index: number, reading: Reading): DrawnNode {
 
 function readEdge(edge: unknown, index: number, reading: Reading): DrawnEdge {
   const place = { pointer: pointerTo('edges', index), edge: index };
-  const [from, to] = ['from', 'to'].map((end) => (isObject(edge) ? ownMember(edge, end) : undefined));
+  const [from, to] = ['from', 'to'].map((end) => (isJsonObject(edge) ? ownMember(edge, end) : undefined));
   const label =
     typeof from === 'string' && typeof to === 'string'
       ? `The edge ${quote(from)} → ${quote(to)}`
@@ -120,7 +121,7 @@ function openMembers(
   reading: Reading,
 ) {
   const { problems } = reading;
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     problems.add('shape', `${label} must be an object; it is ${kindOf(value)}.`, place);
     return undefined;
   }
@@ -142,7 +143,7 @@ function openMembers(
     object<T>(name: string, absent: T): object | T | undefined {
       const member = ownMember(value, name);
       if (member === undefined) return absent;
-      return isObject(member) ? member : wrong(name, 'an object, or left out', member);
+      return isJsonObject(member) ? member : wrong(name, 'an object, or left out', member);
     },
   };
 }

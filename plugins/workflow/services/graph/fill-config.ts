@@ -1,8 +1,8 @@
+import { isJsonObject } from 'agent-gateway';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { TemplateMode } from '../../contract/node-types.ts';
 import type { Filled, RunData } from './compiled-graph.ts';
 import { GRAPH_LIMITS, MAX_INSERTED } from './graph-schema.ts';
-import { isObject } from './json.ts';
 import { parseTemplate, type Reference, readReference, type Template, wholeReference } from './template.ts';
 
 /** How members of a configuration are filled in; those not named are `text`. */
@@ -47,7 +47,7 @@ function readPart(value: Json, mode: TemplateMode, depth: number): Part {
     const parts = (value as readonly Json[]).map((element) => readPart(element, mode, depth + 1));
     return (insertion) => parts.map((part) => part(insertion));
   }
-  if (!isObject(value)) return () => value;
+  if (!isJsonObject(value)) return () => value;
   const parts = Object.entries(value).map(
     ([name, member]) => [name, readPart(member, mode, depth + 1)] as const,
   );

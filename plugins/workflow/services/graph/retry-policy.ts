@@ -1,8 +1,8 @@
-import { parseDuration, Type } from 'agent-gateway';
+import { isJsonObject, parseDuration, Type } from 'agent-gateway';
 import type { Json } from '../../contract/graph.ts';
 import type { RetryPolicy } from './compiled-graph.ts';
 import { GRAPH_LIMITS } from './graph-schema.ts';
-import { isObject, ownMember } from './json.ts';
+import { ownMember } from './json.ts';
 
 /** Defaults for members that a `retry` does not set. */
 const DEFAULTS = { delay: '1s', maxDelay: '5m', backoff: 'exponential' } as const;
@@ -35,9 +35,9 @@ export const RetryConfig = Type.Object(
 
 /** Reads a checked `retry`. Throws for one that `checkGraph` refuses. */
 export function readRetry(retry: Json): RetryPolicy {
-  const attempts = isObject(retry) ? ownMember(retry, 'max_attempts') : undefined;
+  const attempts = isJsonObject(retry) ? ownMember(retry, 'max_attempts') : undefined;
   if (
-    !isObject(retry) ||
+    !isJsonObject(retry) ||
     typeof attempts !== 'number' ||
     !(attempts >= 1 && attempts <= GRAPH_LIMITS.attempts)
   ) {

@@ -1,7 +1,7 @@
-import type { EgressResponse } from 'agent-gateway';
+import { type EgressResponse, isJsonObject } from 'agent-gateway';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure } from '../../contract/node-types.ts';
-import { isObject, jsonFault } from '../graph/json.ts';
+import { jsonFault } from '../graph/json.ts';
 
 /** Decoded bytes of an answer at most (decisions 2.6). */
 const MAX_ANSWER = 1024 * 1024;
@@ -99,7 +99,7 @@ function jsonOutput(text: string, hide: (text: string) => string): JsonObject {
     );
   }
   const shown = hiddenIn(value, hide);
-  return isObject(shown) ? shown : { body: shown };
+  return isJsonObject(shown) ? shown : { body: shown };
 }
 
 /** Hides secrets in all strings and names of members. A value without any is returned unchanged. Its depth is bounded. */

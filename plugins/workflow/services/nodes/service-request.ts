@@ -1,5 +1,6 @@
 import {
   GatewayError,
+  isJsonObject,
   isSecretReference,
   REFERENCE_FORMS,
   SecretErrors,
@@ -15,7 +16,6 @@ import {
   SERVICE_METHODS,
   serviceMethod,
 } from '../graph/builtin-config.ts';
-import { isObject } from '../graph/json.ts';
 
 /** A request as it is sent, without its secrets. */
 export interface ServiceRequest {
@@ -113,7 +113,7 @@ const MAX_CHARACTERS = 30_000;
 function serviceHeaders(given: Json | undefined): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   if (given === undefined || given === null || given === '') return fields;
-  if (!isObject(given)) throw badHeader('`headers` is no object.');
+  if (!isJsonObject(given)) throw badHeader('`headers` is no object.');
   let characters = 0;
   for (const [spelling, value] of Object.entries(given)) {
     const name = spelling.toLowerCase();
@@ -234,4 +234,4 @@ async function resolve(secrets: Secrets, reference: string, use: TenantSecretUse
   }
 }
 
-const entriesOf = (given: Json | undefined) => (isObject(given) ? Object.entries(given) : []);
+const entriesOf = (given: Json | undefined) => (isJsonObject(given) ? Object.entries(given) : []);

@@ -1,10 +1,11 @@
+import { isJsonObject } from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { StepFailure, type StepResult } from '../../contract/node-types.ts';
 import type { DeliveryResult } from '../../metrics.ts';
 import type { Command, Fence } from '../core/commands.ts';
 import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
-import { isObject, jsonFault } from '../graph/json.ts';
+import { jsonFault } from '../graph/json.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
 import type { RunnerCore } from './runner.ts';
 
@@ -183,14 +184,14 @@ function recordOf(record: JsonObject | undefined): { readonly record?: JsonObjec
 
 /** A copy that is exactly what its JSON says: members that are undefined are gone, and it cannot be changed any more. */
 function plainObject(value: unknown, maxBytes: number): JsonObject | 'invalid' | 'too-large' {
-  if (!isObject(value)) return 'invalid';
+  if (!isJsonObject(value)) return 'invalid';
   const text = jsonOf(value);
   if (text === undefined) return 'invalid';
   // A character has three bytes of UTF-8 at most: most texts need no second look.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) return 'too-large';
   const plain: unknown = JSON.parse(text);
   const isFlat = jsonFault(plain, { bytes: Number.POSITIVE_INFINITY, depth: MAX_DEPTH }) === undefined;
-  return isObject(plain) && isFlat ? plain : 'invalid';
+  return isJsonObject(plain) && isFlat ? (plain as JsonObject) : 'invalid';
 }
 
 /** Undefined for what has no JSON: cycles, big integers, endless nesting. */

@@ -1,7 +1,8 @@
+import { isJsonObject } from 'agent-gateway';
 import type { Guard } from '../../../agent-engine/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { NewEvent } from '../core/commands.ts';
-import { isObject, ownMember } from '../graph/json.ts';
+import { ownMember } from '../graph/json.ts';
 import type { RunStore } from '../ports/run-store.ts';
 
 /** What the views need of the guardrails. */
@@ -41,7 +42,7 @@ export function maskConfig(config: JsonObject): JsonObject {
 
 function maskHeaders(config: JsonObject): JsonObject {
   const headers = ownMember(config, 'headers');
-  if (!isObject(headers)) return config;
+  if (!isJsonObject(headers)) return config;
   const entries = Object.entries(headers);
   if (!entries.some(([name]) => isSensitiveName(name))) return config;
   const masked = entries.map(([name, value]) => [name, isSensitiveName(name) ? MASKED : value]);

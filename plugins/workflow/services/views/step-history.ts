@@ -1,9 +1,10 @@
+import { isJsonObject } from 'agent-gateway';
 import type { AttemptRecord, StepHistory } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { StepRecord } from '../../contract/runs.ts';
 import type { NewEvent } from '../core/commands.ts';
 import { timestamp } from '../core/state.ts';
-import { isObject, ownMember } from '../graph/json.ts';
+import { ownMember } from '../graph/json.ts';
 
 /**
  * A step with its attempts, from its events, oldest first: one for each delivery. A delivery that was followed by another one, or that no worker
@@ -68,5 +69,5 @@ function numberIn(data: JsonObject, name: string): number | undefined {
 
 function objectIn(data: JsonObject, name: string): JsonObject | null {
   const value = ownMember(data, name);
-  return isObject(value) ? value : null;
+  return isJsonObject(value) ? (value as JsonObject) : null;
 }

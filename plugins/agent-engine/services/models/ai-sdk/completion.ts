@@ -5,10 +5,10 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider';
+import { isJsonObject } from 'agent-gateway';
 import type { ChatCompletion, ChatMessage, FinishReason, ToolCall, Usage } from '../../../contract.ts';
 import { createCallIds } from '../call-ids.ts';
 import { countedUsage } from '../openai-answer.ts';
-import { isObject } from '../openai-forms.ts';
 import { malformed } from '../provider-errors.ts';
 
 /** What every answer says of itself. */
@@ -140,7 +140,9 @@ export function reasoningDetailsOf({ reasoning_details }: ChatMessage): readonly
 
 /** A value as metadata by provider, undefined where it is none. */
 export function toMetadata(value: unknown): SharedV4ProviderMetadata | undefined {
-  if (!isObject(value)) return undefined;
-  const entries = Object.entries(value).filter((entry): entry is [string, JSONObject] => isObject(entry[1]));
+  if (!isJsonObject(value)) return undefined;
+  const entries = Object.entries(value).filter((entry): entry is [string, JSONObject] =>
+    isJsonObject(entry[1]),
+  );
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

@@ -7,9 +7,8 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import type { FieldError } from 'agent-gateway';
+import { type FieldError, isJsonObject } from 'agent-gateway';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
-import { isObject } from '../openai-forms.ts';
 import { reasoningDetailsOf, toMetadata } from './completion.ts';
 
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
@@ -112,7 +111,7 @@ function readArguments({ function: called }: ToolCall): JSONObject {
   if (called.arguments.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(called.arguments);
-    if (isObject(value)) return value as JSONObject;
+    if (isJsonObject(value)) return value as JSONObject;
   } catch {
     // Kept as text, below.
   }
