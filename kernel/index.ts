@@ -24,7 +24,7 @@ export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export { withFirst } from '../foundation/base/first-item.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
-export type { Ids } from '../foundation/base/ids.ts';
+export { type Ids, isUuid } from '../foundation/base/ids.ts';
 export { isJsonObject } from '../foundation/base/json-object.ts';
 export { pointerPath, pointerSegment } from '../foundation/base/json-pointer.ts';
 export {

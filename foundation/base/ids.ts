@@ -33,6 +33,13 @@ export function createIds(clock: Clock): Ids {
 
 const POOL_BYTES = 2560;
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** True for text that can be the id of a record: a UUID in lower case. Any other text is unknown without a query, which a database might reject. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
 /**
  * The part that holds the time is the same for all ids of a millisecond, and a counter orders them (RFC 9562, 6.2, method 1). Where the counter is at its end, the
  * ids go on in the next millisecond, ahead of the clock.

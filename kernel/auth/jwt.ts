@@ -1,5 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../foundation/base/clock.ts';
+import { isUuid } from '../../foundation/base/ids.ts';
 import { type JwtKeySettings, loadJwtKeys } from '../../foundation/http/jwt-keys.ts';
 import { effectiveScopes, isRole } from '../access/roles.ts';
 import type { AuthenticationFailure, Authenticator, Outcome } from './authenticator.ts';
@@ -16,7 +17,6 @@ export interface JwtSettings extends JwtKeySettings {
 /** Characters of a token at most: all that the headers of a request may have. One of Entra with the 200 groups that it lists has 11,000. */
 const MAX_TOKEN_LENGTH = 16_384;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
@@ -90,7 +90,7 @@ function named({
   tenant_id: tenant,
 }: JWTPayload): Pick<AuthenticationFailure, 'tenantId' | 'identityId'> {
   return {
-    tenantId: typeof tenant === 'string' && UUID.test(tenant) ? tenant.toLowerCase() : undefined,
+    tenantId: typeof tenant === 'string' && isUuid(tenant.toLowerCase()) ? tenant.toLowerCase() : undefined,
     identityId: typeof sub === 'string' && isSubject(sub) ? sub : undefined,
   };
 }

@@ -7,6 +7,7 @@ import {
   type Ids,
   isOperator,
   isUniqueViolation,
+  isUuid,
   type Leases,
   type Page,
   SecretErrors,
@@ -21,7 +22,7 @@ import type { AppRow } from '../store/tables.ts';
 import { givenReferences, type References, requireLoginSecret, useOf, writersAfter } from './app-rules.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
-import { isId, narrowedTo, reachOf, requireLiving } from './reach.ts';
+import { narrowedTo, reachOf, requireLiving } from './reach.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** Channel apps of one tenant. */
@@ -75,7 +76,7 @@ export function createApps(parts: {
   }
 
   async function get(identity: Identity, id: string): Promise<AppRow> {
-    const app = isId(id) ? await findApp(database, id, reachOf(identity)) : undefined;
+    const app = isUuid(id) ? await findApp(database, id, reachOf(identity)) : undefined;
     if (app === undefined) throw ChannelErrors.appNotFound();
     return app;
   }

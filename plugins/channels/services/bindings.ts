@@ -1,8 +1,8 @@
-import type { Clock, Database, Identity, Page } from 'agent-gateway';
+import { type Clock, type Database, type Identity, isUuid, type Page } from 'agent-gateway';
 import { type BindingFilter, findBinding, pageOfBindings, revokeBinding } from '../store/bindings.ts';
 import type { BindingRow } from '../store/tables.ts';
 import { ChannelErrors } from './errors.ts';
-import { isId, narrowedTo, reachOf } from './reach.ts';
+import { narrowedTo, reachOf } from './reach.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** What administrators do with bindings (decisions 1.10). Bindings out of the caller's reach are not there. */
@@ -19,7 +19,7 @@ export function createBindings(parts: {
     /** Operators: of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. Revoked ones included. */
     async list(identity: Identity, { tenantId, channelAppId }: BindingFilter, page: Page) {
       const only = narrowedTo(identity, tenantId);
-      if (only === null || (channelAppId !== undefined && !isId(channelAppId)))
+      if (only === null || (channelAppId !== undefined && !isUuid(channelAppId)))
         return { bindings: [], total: 0 };
       return pageOfBindings(database, { tenantId: only, channelAppId }, page);
     },
@@ -29,7 +29,7 @@ export function createBindings(parts: {
      * do not let the user in again. Throws `channel.binding-not-found`.
      */
     async revoke(identity: Identity, id: string): Promise<BindingRow> {
-      const binding = isId(id) ? await findBinding(database, id, reachOf(identity)) : undefined;
+      const binding = isUuid(id) ? await findBinding(database, id, reachOf(identity)) : undefined;
       if (binding === undefined) throw ChannelErrors.bindingNotFound();
       const { tenantId, userId } = binding;
       try {

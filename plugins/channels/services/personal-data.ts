@@ -1,13 +1,13 @@
 import {
   type Database,
   eachRow,
+  isUuid,
   type PersonalData,
   type PersonalRecord,
   type PersonalSection,
   type TenantEntityManager,
 } from 'agent-gateway';
 import { AppTable, BindingTable, LinkTable, SessionTable, StateTable } from '../store/tables.ts';
-import { isId } from './reach.ts';
 import { toApp, toBinding } from './records.ts';
 
 const OLDEST_FIRST = { by: ['id'] } as const;
@@ -62,7 +62,7 @@ interface Theirs {
 /** Undefined for a text that is no user of a channel. */
 function whose(userId: string | undefined): Theirs | undefined {
   if (userId === undefined) return {};
-  return isId(userId) ? { userId } : undefined;
+  return isUuid(userId) ? { userId } : undefined;
 }
 
 async function* bindingRecords(entities: TenantEntityManager, theirs: Theirs) {

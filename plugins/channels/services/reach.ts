@@ -1,4 +1,4 @@
-import { type Identity, isOperator, TenantErrors, type Tenants } from 'agent-gateway';
+import { type Identity, isOperator, isUuid, TenantErrors, type Tenants } from 'agent-gateway';
 
 /** The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). */
 export function reachOf(identity: Identity): string | undefined {
@@ -12,19 +12,12 @@ export function reachOf(identity: Identity): string | undefined {
 export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
   const reach = reachOf(identity);
   if (wanted === undefined) return reach;
-  return isId(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
+  return isUuid(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }
 
 /** Throws `tenant.not-found`, and `tenant.deleted` for a deleted tenant, which gets nothing new. */
 export async function requireLiving(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
-  const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
+  const tenant = isUuid(tenantId) ? await tenants.get(tenantId) : undefined;
   if (tenant === undefined) throw TenantErrors.notFound();
   if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
 }
-
-/** True for text that can be the id of a record. Any other text is unknown without a query, which a database might reject. */
-export function isId(text: string): boolean {
-  return ID.test(text);
-}
-
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

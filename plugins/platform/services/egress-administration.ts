@@ -6,10 +6,11 @@ import {
   type EgressRules,
   type Identity,
   isOperator,
+  isUuid,
   type Page,
   TenantErrors,
 } from 'agent-gateway';
-import { isId, narrowedTo, reachOf } from './reach.ts';
+import { narrowedTo, reachOf } from './reach.ts';
 
 /** The new rule that an administrator asks for. */
 type WantedEgressRule = Omit<EgressRuleSettings, 'tenantId'> & {
@@ -45,12 +46,12 @@ export function createEgressAdministration(rules: EgressRules) {
           errors: [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }],
         });
       }
-      if (!isId(tenantId)) throw TenantErrors.notFound();
+      if (!isUuid(tenantId)) throw TenantErrors.notFound();
       return rules.create({ ...settings, tenantId });
     },
     /** Throws `egress.rule-not-found`. */
     async remove(identity: Identity, id: string): Promise<void> {
-      const isRemoved = isId(id) && (await rules.delete(id, reachOf(identity)));
+      const isRemoved = isUuid(id) && (await rules.delete(id, reachOf(identity)));
       if (!isRemoved) throw EgressAdministrationErrors.notFound();
     },
   };

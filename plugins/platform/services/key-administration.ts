@@ -11,6 +11,7 @@ import {
   grantProblems,
   type Identity,
   isOperator,
+  isUuid,
   KernelErrors,
   type NewApiKey,
   type OpenApiDocument,
@@ -18,7 +19,7 @@ import {
   requireGrant,
   type Tenants,
 } from 'agent-gateway';
-import { isId, livingTenant, reachedTenant, reachOf, requireReach } from './reach.ts';
+import { livingTenant, reachedTenant, reachOf, requireReach } from './reach.ts';
 
 /** The new key that an administrator asks for. */
 export interface WantedKey {
@@ -66,13 +67,13 @@ export function createKeyAdministration(options: {
     /** Throws `api-key.not-found`. Repeated, it changes nothing. */
     async revoke(identity: Identity, id: string, tenantId?: string): Promise<void> {
       if (tenantId !== undefined) requireReach(identity, tenantId);
-      const isRevoked = isId(id) && (await apiKeys.revoke(id, tenantId ?? reachOf(identity)));
+      const isRevoked = isUuid(id) && (await apiKeys.revoke(id, tenantId ?? reachOf(identity)));
       if (!isRevoked) throw ApiKeyErrors.notFound();
     },
     /** Revokes a key and makes its successor. The caller gets the raw key, and must therefore be able to grant its roles and scopes. */
     async rotate(identity: Identity, id: string, tenantId: string): Promise<NewApiKey> {
       await livingTenant(tenants, identity, tenantId);
-      const old = isId(id) ? await apiKeys.find(id, tenantId) : undefined;
+      const old = isUuid(id) ? await apiKeys.find(id, tenantId) : undefined;
       if (old === undefined) throw ApiKeyErrors.notFound();
       // Scopes of a plugin that is not running now count as known; the caller must still have them.
       requireGrant(identity, old, new Set(old.scopes));

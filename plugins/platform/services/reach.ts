@@ -1,4 +1,11 @@
-import { type Identity, isOperator, TenantErrors, type TenantRecord, type Tenants } from 'agent-gateway';
+import {
+  type Identity,
+  isOperator,
+  isUuid,
+  TenantErrors,
+  type TenantRecord,
+  type Tenants,
+} from 'agent-gateway';
 
 /**
  * The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). It is the
@@ -21,7 +28,7 @@ export async function reachedTenant(
   tenantId: string,
 ): Promise<TenantRecord> {
   requireReach(identity, tenantId);
-  const record = isId(tenantId) ? await tenants.get(tenantId) : undefined;
+  const record = isUuid(tenantId) ? await tenants.get(tenantId) : undefined;
   if (record === undefined) throw TenantErrors.notFound();
   return record;
 }
@@ -44,12 +51,5 @@ export async function livingTenant(
 export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
   const reach = reachOf(identity);
   if (wanted === undefined) return reach;
-  return isId(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
-}
-
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** True for text that can be the id of a record. Any other text is unknown without a query, which a database might reject. */
-export function isId(text: string): boolean {
-  return ID.test(text);
+  return isUuid(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Clock, type Ids, isUniqueViolation, storableText } from 'agent-gateway';
+import { type Clock, type Ids, isUniqueViolation, isUuid, storableText } from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
@@ -12,7 +12,6 @@ import {
 } from '../contract.ts';
 import { ExecutionReceipt, RECEIPT_LENGTHS, type ReceiptRow } from '../store/receipts.ts';
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have deleted it. */
 const ATTEMPTS = 3;
 /** The members of a receipt that `q` searches. */
@@ -49,7 +48,7 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
       return { receipts: rows.map(toReceipt), total };
     },
     async get(entities, id) {
-      const row = ID.test(id) ? await entities.findOne(ExecutionReceipt, { id }) : null;
+      const row = isUuid(id) ? await entities.findOne(ExecutionReceipt, { id }) : null;
       if (row === null) throw ReceiptErrors.notFound();
       return toReceipt(row);
     },

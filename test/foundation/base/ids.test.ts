@@ -1,6 +1,6 @@
 import test from 'ava';
 import { systemClock } from '../../../foundation/base/clock.ts';
-import { createIds } from '../../../foundation/base/ids.ts';
+import { createIds, isUuid } from '../../../foundation/base/ids.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 
 test('ids are UUIDs v7, ordered by creation, also within a millisecond', (t) => {
@@ -34,3 +34,19 @@ test('an id tells its millisecond', (t) => {
 });
 
 const millisecondOf = (id: string) => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+
+test('what is no UUID in its usual form is no id', (t) => {
+  const id = '00000000-0000-0000-0000-000000000001';
+  t.true(isUuid(id));
+  for (const text of [
+    '',
+    'x',
+    `${id} `,
+    `a${id}`,
+    '0000\u0000',
+    '%',
+    'ABCDEF00-0000-0000-0000-000000000001',
+  ]) {
+    t.false(isUuid(text), JSON.stringify(text));
+  }
+});

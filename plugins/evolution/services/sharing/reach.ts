@@ -1,6 +1,4 @@
-import { type Identity, isOperator, TenantErrors, type Tenants } from 'agent-gateway';
-
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+import { type Identity, isOperator, isUuid, TenantErrors, type Tenants } from 'agent-gateway';
 
 /** The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). */
 export function reachOf(identity: Identity): string | undefined {
@@ -15,7 +13,7 @@ export async function requireTenant(
   options: { readonly living: boolean },
 ): Promise<void> {
   const reach = reachOf(identity);
-  const isReached = ID.test(tenantId) && (reach === undefined || reach === tenantId);
+  const isReached = isUuid(tenantId) && (reach === undefined || reach === tenantId);
   const record = isReached ? await tenants.get(tenantId) : undefined;
   if (record === undefined) throw TenantErrors.notFound();
   if (options.living && record.deletedAt !== null) throw TenantErrors.isDeleted();

@@ -10,6 +10,7 @@ import {
   type Identity,
   type Ids,
   isUniqueViolation,
+  isUuid,
   type JobHandler,
   type Leases,
   type Page,
@@ -120,7 +121,7 @@ export type Users = ReturnType<typeof createUsers>;
  */
 export function createUsers({ database, leases, apiKeys, clock, ids }: UsersParts) {
   async function get(tenantId: string, id: string): Promise<StoredUser> {
-    const user = /^[\da-f-]{36}$/.test(id) ? await findUser(database.forTenant(tenantId), id) : undefined;
+    const user = isUuid(id) ? await findUser(database.forTenant(tenantId), id) : undefined;
     if (user === undefined) throw UserErrors.notFound();
     return user;
   }

@@ -8,6 +8,7 @@ import {
   type FieldError,
   GatewayError,
   type Ids,
+  isUuid,
   type Leases,
   type Page,
   type Seal,
@@ -70,7 +71,7 @@ export function createWebhooks(parts: WebhooksParts) {
   const { database, egress, leases, clock, ids, seal, guard, deliveries, changed } = parts;
 
   async function get(tenantId: string, id: string): Promise<StoredWebhook> {
-    const webhook = isId(id) ? await findWebhook(database.forTenant(tenantId), id) : undefined;
+    const webhook = isUuid(id) ? await findWebhook(database.forTenant(tenantId), id) : undefined;
     if (webhook === undefined) throw WebhookErrors.notFound();
     return webhook;
   }
@@ -175,7 +176,7 @@ export function createWebhooks(parts: WebhooksParts) {
     /** Deletes a webhook with its log; undelivered events are not delivered any more. */
     async remove(tenantId: string, id: string): Promise<void> {
       try {
-        const isDeleted = isId(id) && (await deleteWebhook(database.forTenant(tenantId), id));
+        const isDeleted = isUuid(id) && (await deleteWebhook(database.forTenant(tenantId), id));
         if (!isDeleted) throw WebhookErrors.notFound();
       } finally {
         changed(tenantId);
@@ -203,7 +204,6 @@ export function createWebhooks(parts: WebhooksParts) {
 }
 
 /** Ids are the gateway's own; other texts are not looked up, since a database might reject them. */
-const isId = (text: string) => /^[\da-f-]{36}$/.test(text);
 
 /** Errors of the check of an address: it may not be that of a webhook, or its name does not resolve now. */
 const REFUSALS: ReadonlySet<string> = codesOf(EgressErrors.denied, EgressErrors.malformed);

@@ -3,6 +3,7 @@ import {
   backoffDelay,
   type Clock,
   holdsText,
+  isUuid,
   KeyedMutex,
   type LiveResource,
   type Page,
@@ -27,7 +28,6 @@ import {
   type DefinitionRecord,
   definitionRecord,
   fileRecord,
-  isDefinitionId,
   redactGraph,
   type ShowGraph,
   versionRecord,
@@ -108,13 +108,13 @@ export function createDefinitions(parts: DefinitionsParts) {
     if (files.get(id) !== undefined) {
       throw WorkflowErrors.readOnly(`The workflow ${id} is a file of agents.d: change it there.`);
     }
-    const found = isDefinitionId(id) ? await store.get(tenantId, id) : undefined;
+    const found = isUuid(id) ? await store.get(tenantId, id) : undefined;
     if (found === undefined) throw WorkflowErrors.definitionNotFound();
     return found;
   }
 
   async function get(caller: DefinitionCaller, id: string): Promise<DefinitionRecord> {
-    const file = isDefinitionId(id) ? undefined : files.list().find(({ name }) => name === id);
+    const file = isUuid(id) ? undefined : files.list().find(({ name }) => name === id);
     return file ? ofFile(file) : definitionRecord(await stored(caller, id), showTo(caller));
   }
 
@@ -146,7 +146,7 @@ export function createDefinitions(parts: DefinitionsParts) {
    * from which runs were started remain, and are shown.
    */
   async function showVersions(caller: DefinitionCaller, id: string): Promise<ShowGraph> {
-    if (isDefinitionId(id)) {
+    if (isUuid(id)) {
       await stored(caller, id);
       return showTo(caller);
     }

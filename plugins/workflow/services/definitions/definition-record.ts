@@ -69,13 +69,6 @@ export function versionRecord(stored: StoredVersion, show: ShowGraph): VersionRe
   };
 }
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** True for text that can be the id of a stored definition. Any other text is unknown, without a query: a database may refuse it. */
-export function isDefinitionId(text: string): boolean {
-  return ID.test(text);
-}
-
 /**
  * The graph for a caller that may not write it: credentials in its texts are redacted, and all values of headers like `Authorization` are masked.
  * Everything else is as it was written.

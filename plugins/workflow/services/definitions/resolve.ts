@@ -1,8 +1,8 @@
-import { nearestName, type ResourceView } from 'agent-gateway';
+import { isUuid, nearestName, type ResourceView } from 'agent-gateway';
 import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
 import type { DefinitionStore } from '../../store/definition-store.ts';
 import type { StoredVersion, Versions } from '../../store/versions.ts';
-import { DEPLOYMENT, isDefinitionId } from './definition-record.ts';
+import { DEPLOYMENT } from './definition-record.ts';
 import { toFieldErrors } from './require-valid.ts';
 import type { WorkflowFile } from './workflow-resource.ts';
 
@@ -55,7 +55,7 @@ export function createResolve({ store, versions, files }: ResolveParts) {
 
   return async (tenantId: string, idOrName: string): Promise<StartableVersion> => {
     const file = files.get(idOrName);
-    if (file === undefined && !isDefinitionId(idOrName)) throw unknown(idOrName);
+    if (file === undefined && !isUuid(idOrName)) throw unknown(idOrName);
     const version =
       file === undefined ? await ofDefinition(tenantId, idOrName) : await ofFile(tenantId, file);
     return { id: version.id, definitionId: version.definitionId, version: version.version };

@@ -2,6 +2,7 @@ import {
   type BuildContext,
   type Clock,
   defineKind,
+  isUuid,
   type KindDefinition,
   type Resource,
   ResourceErrors,
@@ -13,7 +14,6 @@ import { type NodeType, StepFailure } from '../../contract/node-types.ts';
 import { WorkflowKind, type WorkflowSpec } from '../../kinds/workflow.ts';
 import { checkGraph } from '../graph/check-graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
-import { isDefinitionId } from './definition-record.ts';
 
 /**
  * The kind Workflow of agents.d. All rules of graphs hold when a file is read, but for nodes of types that plugins bring (`<plugin>/<type>`): plugins
@@ -66,7 +66,7 @@ function toResourceProblem({ pointer, message }: GraphProblem): ResourceProblem 
 
 function nameProblems({ metadata }: Resource<WorkflowSpec>): readonly ResourceProblem[] {
   // A text must identify either a definition of the API or a file, never both.
-  if (!isDefinitionId(metadata.name.toLowerCase())) return [];
+  if (!isUuid(metadata.name.toLowerCase())) return [];
   const message = 'looks like the id of a definition that was made through the API; give it another name';
   return [{ pointer: '/metadata/name', message }];
 }
