@@ -21,6 +21,7 @@ export { createSharedCache, type SharedCache, type SharedCacheOptions } from '..
 export type { Clock } from '../foundation/base/clock.ts';
 export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts';
 export { KernelErrors } from '../foundation/base/error-catalogue.ts';
+export { causesOf, messageOf } from '../foundation/base/failure.ts';
 export { withFirst } from '../foundation/base/first-item.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { systemClock } from '../foundation/base/clock.ts';
+import { messageOf } from '../foundation/base/failure.ts';
 import { keepSmall } from '../foundation/base/idle-memory.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import { type CrashRecord, openCrashRecord } from '../foundation/code/crash-record.ts';
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
     async (err) => {
       log.fatal({ err }, 'the gateway could not be started');
       await logging.flush();
-      process.stderr.write(`\nThe gateway could not be started: ${message(err)}\n`);
+      process.stderr.write(`\nThe gateway could not be started: ${messageOf(err)}\n`);
       process.exit(1);
     },
   );
@@ -86,7 +87,7 @@ async function migrate(env: Environment): Promise<void> {
   } catch (err) {
     code = 1;
     logging.logger.fatal({ err }, 'the tables could not be migrated');
-    process.stderr.write(`\nThe tables could not be migrated: ${message(err)}\n`);
+    process.stderr.write(`\nThe tables could not be migrated: ${messageOf(err)}\n`);
   }
   await logging.flush();
   process.exit(code);
@@ -200,10 +201,6 @@ async function crash(running: Running, err: unknown): Promise<void> {
   clearTimeout(late);
   logging.flushSync();
   process.exit(1);
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 await main();

@@ -1,9 +1,8 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { causesOf } from '../base/failure.ts';
 
-/** How deep causes are looked into. */
-const MAX_CAUSES = 5;
 /** `/folder/file.ts:12` of a stack, or of the first line of a syntax error; as a path or a URL, whose generation does not count. */
 const PLACE = /(file:\/\/[^\s)]+?|\/[^\s():]+)(?:\?[^\s:)]*)?:(\d+)(?::\d+)?/g;
 
@@ -42,7 +41,7 @@ export function innerFolderOf(error: unknown, folders: readonly string[]): strin
 
 /** The lines of an error's stack, and after them those of its causes. */
 function* framesOf(error: unknown): Iterable<{ readonly file: string; readonly line: string }> {
-  for (let depth = 0, one = error; depth < MAX_CAUSES && one instanceof Error; depth += 1, one = one.cause) {
+  for (const one of causesOf(error)) {
     for (const [, file = '', line = ''] of (one.stack ?? '').matchAll(PLACE))
       yield { file: file.startsWith('file:') ? toPath(file) : file, line };
   }

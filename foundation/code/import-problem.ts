@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { messageOf } from '../base/failure.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 
 /** Endings that a relative import of TypeScript that runs as it is may lack, or have in the place of another. */
@@ -33,7 +34,7 @@ export function tellImport(failure: unknown, specifier: string, parent: string, 
 
 /** What kept a plugin's code from being imported, with what was probably meant where Node does not say it. */
 export function importFailure(cause: unknown): Error {
-  if (!(cause instanceof Error)) return new Error(String(cause));
+  if (!(cause instanceof Error)) return new Error(messageOf(cause));
   const [, name] = TYPE.exec(cause.message) ?? [];
   if (name !== undefined) cause.message += `; a type is imported as \`type ${name}\``;
   return cause;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { causesOf } from '../base/failure.ts';
 
 /** PostgreSQL: serialization failure, deadlock. */
 const SQL_STATES = new Set(['40001', '40P01']);
@@ -10,7 +11,7 @@ const LONGEST_PAUSE_MS = 250;
 
 /** True when a transaction lost a race against another one and may win the next: it has changed nothing. */
 export function lostRace(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     const { code, errno } = cause as { code?: unknown; errno?: unknown };
     if (typeof code === 'string' && (SQL_STATES.has(code) || code.startsWith('SQLITE_BUSY'))) return true;
     if (typeof errno === 'number' && MYSQL_ERRORS.has(errno)) return true;
@@ -23,7 +24,7 @@ const RETRIES = 5;
 
 /** True for what loses a race at once: a lock that was waited for in vain has been waited for as long as is allowed. */
 function deadlocked(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     const { code, errno } = cause as { code?: unknown; errno?: unknown };
     if (SQL_STATES.has(code as string) || errno === DEADLOCK) return true;
   }

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
+import { causesOf } from '../base/failure.ts';
 import type { Database, Family } from '../data/database.ts';
 import { withRetries } from '../data/retry.ts';
 import { TTL } from './lease-request.ts';
@@ -259,7 +260,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
 
 /** True when a statement failed because a unique key is taken, as the drivers report it, past MikroORM. */
 function isUniqueConflict(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     const { code, errno } = cause as { code?: unknown; errno?: unknown };
     if (code === '23505' || errno === 1062) return true;
     if (typeof code === 'string' && code.startsWith('SQLITE_CONSTRAINT')) return true;

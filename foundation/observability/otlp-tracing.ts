@@ -14,6 +14,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { DeadlineError, within } from '../base/deadline.ts';
+import { messageOf } from '../base/failure.ts';
 import type { Logger } from './logger.ts';
 import { clipText, redactText } from './redact-text.ts';
 import {
@@ -258,7 +259,7 @@ function contextOf(span: Span, baggage: string | undefined): TraceContext {
 }
 
 function recordError(span: Span, error: unknown): void {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  const { name, message, stack } = error instanceof Error ? error : new Error(messageOf(error));
   const text = clipText(redactText(message), MAX_ATTRIBUTE);
   span.recordException({ name, message: text, stack: clipText(redactText(stack ?? ''), MAX_STACK) });
   span.setAttribute('error.type', name);

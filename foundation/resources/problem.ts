@@ -1,3 +1,4 @@
+import { messageOf } from '../base/failure.ts';
 import { clipText, redactText } from '../observability/redact-text.ts';
 
 /** Something wrong in agents.d, with its place. */
@@ -24,6 +25,5 @@ const MAX_REASON = 500;
 
 /** What a failure says, short and without credentials, for people who may see the folder's report. */
 export function reasonOf(failure: unknown): string {
-  const message = failure instanceof Error ? failure.message : String(failure);
-  return clipText(redactText(message), MAX_REASON);
+  return clipText(redactText(messageOf(failure)), MAX_REASON);
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
+import { messageOf } from '../base/failure.ts';
 
 /** Loaded with the first pattern: most gateways have none. */
 const loadCroner = (): typeof import('croner') => createRequire(import.meta.url)('croner');
@@ -49,10 +50,12 @@ function parsed(pattern: string, timezone: string): Cron {
     // By default croner takes `30 2,14 * * *` for an interval, which is left out and comes twice with the clock.
     return new Cron(pattern, { timezone, mode: '5-part', paused: true, fixedTimeRule: 'no-wildcard' });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(`"${pattern}" in ${timezone} is no cron pattern of five fields: ${reason}`, {
-      cause,
-    });
+    throw new TypeError(
+      `"${pattern}" in ${timezone} is no cron pattern of five fields: ${messageOf(cause)}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

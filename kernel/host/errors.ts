@@ -1,3 +1,4 @@
+import { messageOf } from '../../foundation/base/failure.ts';
 import { defineErrors } from '../../foundation/base/gateway-error.ts';
 
 /** What the administration of plugins refuses. */
@@ -13,7 +14,7 @@ export class PluginChangeError extends Error {
   readonly plugin: string;
 
   constructor(plugin: string, cause: unknown) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = messageOf(cause);
     super(message.startsWith(`${plugin}: `) ? message : `${plugin}: ${message}`, { cause });
     this.plugin = plugin;
   }

@@ -1,5 +1,6 @@
 import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { messageOf } from '../../foundation/base/failure.ts';
 import { InFlight } from '../../foundation/base/in-flight.ts';
 import { type OwnedHandles, ownHandles } from '../../foundation/code/owned-handles.ts';
 import { configHash } from '../../foundation/config/describe-config.ts';
@@ -226,7 +227,7 @@ export class PluginInstance {
       try {
         await within(UNDO_TIMEOUT, `an undo of ${this.plugin.name}`, Promise.resolve(undo()));
       } catch (failure) {
-        leaks.push(`an undo failed: ${failure instanceof Error ? failure.message : String(failure)}`);
+        leaks.push(`an undo failed: ${messageOf(failure)}`);
       }
     }
     return [...leaks, ...this.#handles.end()];
@@ -244,7 +245,7 @@ async function runDrain({ name, finish }: Drain, drainTimeout: number): Promise<
     await within(drainTimeout + DRAIN_GRACE, `the drain of ${name}`, finish(over.signal));
     return undefined;
   } catch (failure) {
-    return `${name} was not drained: ${failure instanceof Error ? failure.message : String(failure)}`;
+    return `${name} was not drained: ${messageOf(failure)}`;
   } finally {
     clearTimeout(timer);
   }

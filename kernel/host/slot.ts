@@ -1,3 +1,4 @@
+import { messageOf } from '../../foundation/base/failure.ts';
 import { StateHistory } from '../../foundation/base/state-history.ts';
 import { placeOf } from '../../foundation/code/error-place.ts';
 import type { Rest } from '../../foundation/config/desired.ts';
@@ -53,7 +54,7 @@ export class Slot {
   /** Notes a failure; the state changes only when nothing of the plugin serves. */
   fail(cause: unknown): void {
     const place = placeOf(cause, this.folder);
-    const said = cause instanceof Error ? cause.message : String(cause);
+    const said = messageOf(cause);
     // A plugin may say anything: what is shown holds no credential, like the log.
     const message = redactText(place === undefined || said.includes(place) ? said : `${said} (${place})`);
     this.lastError = { message, at: new Date(this.#now()) };

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { causesOf } from '../../base/failure.ts';
 import { DatabaseErrors } from '../errors.ts';
 
 /** What the families say where their disk has no room: SQLite, PostgreSQL, MySQL and MariaDB (1021, 1114). */
@@ -27,7 +28,7 @@ const HELD_MS = 60_000;
 
 /** What is wrong with the disk of the database, where an error or one of its causes says so. */
 export function diskFailure(error: unknown): DiskFailure | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     const { code } = cause as { code?: unknown };
     if (typeof code !== 'string') continue;
     if (FULL.test(code)) return 'full';

@@ -1,6 +1,7 @@
 import { backoffDelay } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { endsWithin } from '../../base/deadline.ts';
+import { messageOf } from '../../base/failure.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -184,6 +185,5 @@ export function startJobWorker<T>(
 
 /** For operators: no stack, and no credentials. */
 function errorText(failure: unknown): string {
-  const text = failure instanceof Error ? failure.message : String(failure);
-  return clipText(redactText(text), MAX_ERROR);
+  return clipText(redactText(messageOf(failure)), MAX_ERROR);
 }

@@ -1,4 +1,10 @@
-import { ConfigurationError, type Database, type RetainedRecords, type Scope } from 'agent-gateway';
+import {
+  ConfigurationError,
+  type Database,
+  messageOf,
+  type RetainedRecords,
+  type Scope,
+} from 'agent-gateway';
 import type { PreparedEngine, WorkflowEngines } from '../../workflow/contract.ts';
 import type { ExecutionSettings } from '../config.ts';
 
@@ -43,7 +49,7 @@ export async function openEngine(
   });
   if (!isGateways && file !== undefined) {
     await own().catch((cause: unknown) => {
-      throw wrong('SVC_SQLITE_DB', cause instanceof Error ? cause.message : String(cause));
+      throw wrong('SVC_SQLITE_DB', messageOf(cause));
     });
   }
   if (isGateways || file !== undefined) await prepared.open();

@@ -1,4 +1,4 @@
-import { type Clock, isDatabaseUnavailable, type Logger, type Tenants } from 'agent-gateway';
+import { type Clock, causesOf, isDatabaseUnavailable, type Logger, type Tenants } from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepResult, type StepTask } from '../../contract/node-types.ts';
 import type { NodeTypes } from '../ports/execution.ts';
@@ -8,8 +8,6 @@ import { retryWhile } from './retry-while.ts';
 
 /** Milliseconds between tries of a step while the gateway's own database does not answer. */
 const AWAY_PAUSE = { first: 100, most: 2_000 };
-/** Causes that are looked through. */
-const MAX_CAUSES = 5;
 
 /** What carries out steps. */
 export interface ExecuteParts {
@@ -106,12 +104,7 @@ function whenDatabaseIsThere(task: StepTask, execute: () => Promise<StepResult>)
 }
 
 function isDatabaseAway(thrown: unknown): boolean {
-  let error = thrown;
-  for (let depth = 0; depth < MAX_CAUSES && error instanceof Error; depth += 1) {
-    if (isDatabaseUnavailable(error)) return true;
-    error = error.cause;
-  }
-  return false;
+  return causesOf(thrown).some(isDatabaseUnavailable);
 }
 
 function missing(name: string): StepFailure {

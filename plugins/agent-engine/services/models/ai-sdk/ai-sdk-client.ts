@@ -5,7 +5,7 @@ import {
   LoadAPIKeyError,
   type SharedV4Warning,
 } from '@ai-sdk/provider';
-import { GatewayError, type Logger, orAborted, parseRetryAfter } from 'agent-gateway';
+import { causesOf, GatewayError, type Logger, messageOf, orAborted, parseRetryAfter } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
@@ -103,9 +103,6 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
   return { complete, stream, [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose]() };
 }
 
-/** How deep our own error may be wrapped; the AI SDK wraps what its `fetch` throws once or twice. */
-const DEEPEST = 6;
-
 /** Errors of adapters for requests that their provider could never take. Reported to the caller, which can change the request. */
 const CALLERS_MISTAKES = new Set([
   'AI_InvalidArgumentError',
@@ -125,7 +122,7 @@ export function toModelError(error: unknown, redact: Redact, now: number): Gatew
   const own = findOwn(error);
   if (own !== undefined) return own;
   if (APICallError.isInstance(error)) return callFailure(error, redact, now);
-  const words = redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  const words = redact(error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error));
   if (LoadAPIKeyError.isInstance(error)) {
     const cause = new Error(words);
     return ModelErrors.upstream('The gateway has no key for the model provider.', {
@@ -154,12 +151,8 @@ function callFailure(error: APICallError, redact: Redact, now: number): GatewayE
 }
 
 function findOwn(error: unknown): GatewayError | undefined {
-  let current = error;
-  for (let depth = 0; depth < DEEPEST && current instanceof Error; depth += 1) {
-    if (current instanceof GatewayError) return current;
-    current = current.cause;
-  }
-  return undefined;
+  // The AI SDK wraps what its `fetch` throws once or twice.
+  return causesOf(error).find((cause) => cause instanceof GatewayError);
 }
 
 /** Callers choose some of the names in warnings: after so many different ones no more are logged. */
