@@ -105,7 +105,7 @@ export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundat
 export { cozeCode, type ErrorDialect, problemOf } from '../foundation/errors/render.ts';
 export { byteRange } from '../foundation/http/byte-range.ts';
 export { cookieOf, type NewCookie, setCookie } from '../foundation/http/cookies.ts';
-export { type OutboundOptions, outbound } from '../foundation/http/outbound.ts';
+export { type OutboundOptions, outbound, readAnswer } from '../foundation/http/outbound.ts';
 export { precondition, rangeCounts } from '../foundation/http/preconditions.ts';
 export type { SseEvent, SseStream } from '../foundation/http/sse-writer.ts';
 export { LeaseErrors } from '../foundation/leases/lease-request.ts';

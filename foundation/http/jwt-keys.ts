@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../base/clock.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
+import { readAnswer } from './outbound.ts';
 
 /** Where the keys come from: one of the two. */
 export interface JwtKeySettings {
@@ -103,7 +104,7 @@ async function remoteKeys(
     }
     const response = await fetch(address, init);
     if (response.status !== 200) throw new Error(`the JWKS was answered with status ${response.status}`);
-    return new Response(await readBounded(response, MAX_JWKS_BYTES));
+    return new Response(await readAnswer(response.body, MAX_JWKS_BYTES, 'the JWKS'));
   }
 
   const keys = createRemoteJWKSet(url, {
@@ -125,15 +126,4 @@ async function remoteKeys(
       throw unavailable(cause);
     }
   };
-}
-
-async function readBounded(response: Response, limit: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > limit) throw new Error(`the JWKS is larger than ${limit} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

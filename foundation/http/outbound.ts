@@ -35,6 +35,28 @@ export function outbound(options: OutboundOptions): {
   };
 }
 
+/**
+ * The whole body of an answer.
+ *
+ * @param what is named by the error: `the answer of the hub`
+ * @throws Error for a body of more than `most` bytes, whose connection is closed then; and what reading it throws
+ */
+export async function readAnswer(
+  body: AsyncIterable<Uint8Array> | null,
+  most: number,
+  what: string,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > most) throw new Error(`${what} is longer than ${most} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
 async function open({ origin, connections, connectMs }: OutboundOptions): Promise<Dispatcher> {
   const { Agent, EnvHttpProxyAgent, Pool } = await import('undici');
   const options = {

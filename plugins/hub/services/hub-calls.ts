@@ -1,4 +1,4 @@
-import type { Clock, Ids } from 'agent-gateway';
+import { type Clock, type Ids, readAnswer } from 'agent-gateway';
 import { signRequest } from '../rules/envelope.ts';
 import { publicKeyProblem } from '../rules/public-key.ts';
 import type { SigningKey } from './keys.ts';
@@ -76,7 +76,10 @@ export function createHubCalls(parts: {
       redirect: 'error',
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
-    return { status: response.status, body: parsed(await readText(response)) };
+    return {
+      status: response.status,
+      body: parsed((await readAnswer(response.body, MAX_ANSWER, 'the answer of the hub')).toString()),
+    };
   }
 
   async function askKeys(hub: JoinedHub): Promise<void> {
@@ -141,16 +144,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes > MAX_ANSWER) throw new Error(`the answer of the hub is longer than ${MAX_ANSWER} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes).toString('utf8');
 }

@@ -1,4 +1,4 @@
-import { assertOutsideTransaction, isJsonObject, outbound } from 'agent-gateway';
+import { assertOutsideTransaction, isJsonObject, outbound, readAnswer } from 'agent-gateway';
 import type { Platform } from '../../contract.ts';
 import type { Addresses } from '../addresses.ts';
 import { ChannelErrors } from '../errors.ts';
@@ -53,7 +53,7 @@ export function createProviders(
       body: body === undefined ? null : JSON.stringify(body),
       signal,
     });
-    const text = await readText(response.body);
+    const text = (await readAnswer(response.body, MAX_ANSWER, 'the answer')).toString();
     if (response.statusCode >= 300 && response.statusCode < 400) throw new Error('the provider redirects');
     return parse(text);
   }
@@ -79,18 +79,6 @@ export function createProviders(
 
     close: agent.destroy,
   };
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes > MAX_ANSWER) throw new Error(`the answer is longer than ${MAX_ANSWER} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes).toString('utf8');
 }
 
 /** Leaves out the parser's message, which quotes the answer. */

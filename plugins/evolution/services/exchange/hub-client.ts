@@ -1,4 +1,4 @@
-import { assertOutsideTransaction } from 'agent-gateway';
+import { assertOutsideTransaction, readAnswer } from 'agent-gateway';
 import type { HubAddresses } from '../../contract.ts';
 import { ExchangeErrors } from './errors.ts';
 
@@ -28,7 +28,7 @@ export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
       redirect: 'error',
       signal,
     });
-    const body = await readText(response);
+    const body = (await readAnswer(response.body, MAX_ANSWER, 'the answer')).toString();
     if (!response.ok) throw new Error(`the hub answered ${response.status}`);
     const results = (JSON.parse(body) as { results?: unknown } | null)?.results;
     if (!Array.isArray(results)) throw new Error('the answer of the hub has no results');
@@ -64,16 +64,4 @@ function merged(answers: readonly (readonly unknown[])[]): readonly unknown[] {
 function claimed(gene: unknown): number {
   const { confidence } = (gene ?? {}) as { readonly confidence?: unknown };
   return typeof confidence === 'number' && confidence <= 1 ? confidence : 0;
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes > MAX_ANSWER) throw new Error(`the answer is longer than ${MAX_ANSWER} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes).toString('utf8');
 }
