@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { endsWithin } from '../../base/deadline.ts';
 import { messageOf } from '../../base/failure.ts';
 import type { Ids } from '../../base/ids.ts';
+import { storableText } from '../../base/storable-text.ts';
 import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { clipText, redactText } from '../../observability/redact-text.ts';
@@ -183,7 +184,8 @@ export function startJobWorker<T>(
   };
 }
 
-/** For operators: no stack, and no credentials. */
+/** For operators: no stack, no credentials, and nothing that a database would refuse, or the attempt could not be noted as failed. */
 function errorText(failure: unknown): string {
-  return clipText(redactText(messageOf(failure)), MAX_ERROR);
+  const text = clipText(redactText(messageOf(failure)), MAX_ERROR);
+  return storableText(text, text.length);
 }

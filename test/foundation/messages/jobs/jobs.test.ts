@@ -160,6 +160,24 @@ each(
   },
 );
 
+each('whatever a handler throws, its job is tried again and dies of that', async (t, fresh) => {
+  const { jobs, database } = await openReplica(t, fresh, { times: { lease: 20_000 } });
+  const thrown: unknown[] = [new Error('a zero \0 byte'), `${'x'.repeat(899)}🧮`, Object.create(null)];
+  jobs.work(charge({ attempts: 1 }), async ({ n }) => {
+    throw thrown[n];
+  });
+  const entities = database.forTenant(TENANT);
+  const ids: string[] = [];
+  for (const n of thrown.keys()) ids.push(await jobs.publish(entities, charge({ attempts: 1 }), { n }));
+  const errors = async () => Promise.all(ids.map(async (id) => (await jobs.administration.find(id))?.error));
+  await eventually(async () => (await errors()).every((error) => error));
+  t.deepEqual(await errors(), [
+    'a zero \ufffd byte',
+    `${'x'.repeat(899)}\ufffd…`,
+    'something that has no text was thrown',
+  ]);
+});
+
 each('only a dead job is deleted or retried, and old dead jobs are forgotten', async (t, fresh) => {
   const { jobs, database, counts } = await openReplica(t, fresh, { times: { keepDead: 1_500, sweep: 100 } });
   const entities = database.forTenant(TENANT);
