@@ -218,12 +218,10 @@ export type { TenantSecretUse } from '../foundation/secrets/tenant-secrets.ts';
 export * from '../foundation/tables/lifecycle-events.ts';
 export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
-export type { Identity } from './access/identity.ts';
-export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';
+export { DEFAULT_TENANT_ID, type Identity, isOperator } from './access/identity.ts';
 export { isRole, ROLES, TENANT_ADMINISTRATION } from './access/roles.ts';
 export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
-export type { Access } from './api/access.ts';
-export { access } from './api/access.ts';
+export { type Access, access } from './api/access.ts';
 export type { Call, CallSource } from './api/call.ts';
 export type { Deployment, PluginStatus } from './api/deployment.ts';
 export {
@@ -237,8 +235,7 @@ export {
   grpcMethod,
   grpcService,
 } from './api/grpc.ts';
-export type { ListenRules, Plugin, PluginDefinition } from './api/plugin.ts';
-export { definePlugin } from './api/plugin.ts';
+export { definePlugin, type ListenRules, type Plugin, type PluginDefinition } from './api/plugin.ts';
 export {
   ObjectStoresPoint,
   PersonalDataPoint,
@@ -246,8 +243,7 @@ export {
   SecretStoresPoint,
   StoredObjectsPoint,
 } from './api/points.ts';
-export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
-export { extensionPoint, serviceRef } from './api/refs.ts';
+export { type ExtensionPoint, extensionPoint, type ServiceRef, serviceRef } from './api/refs.ts';
 export { Reply, type ReplyHeaders, reply } from './api/reply.ts';
 export type {
   LimitedCall,

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { Type } from '../../base/type.ts';
 import type { RowWrite, TenantEntityManager } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { EVENT_ID } from '../events/events.ts';
 import { checkWorkerOptions } from '../jobs/job-worker.ts';
 import {
   defineJob,
@@ -23,8 +24,6 @@ export interface DurableEventRef<T> {
   readonly type?: T;
 }
 
-/** Words of lower-case letters, digits and hyphens, two at least, joined by points. */
-const ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
 /** Its subscribers' queues are named after it. */
 const MAX_ID = 48;
 const MAX_QUEUE = 100;
@@ -46,7 +45,7 @@ export function defineDurableEvent<const S extends TSchema>(
   id: string,
   schema: S,
 ): DurableEventRef<Static<S>> {
-  if (id.length > MAX_ID || !ID.test(id)) {
+  if (id.length > MAX_ID || !EVENT_ID.test(id)) {
     throw new TypeError(
       `The id of a durable event is <plugin>.<what-happened> in lower case, ${MAX_ID} characters at most, not ${JSON.stringify(id.slice(0, 100))}`,
     );

@@ -15,8 +15,8 @@ export interface EventRef<T> {
 /** Longest id of an event, in characters. */
 const MAX_ID = 128;
 
-/** Words of lower case letters, digits and hyphens, two at least, joined by dots. */
-const ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
+/** The id of what happens: words of lower case letters, digits and hyphens, two at least, joined by dots. */
+export const EVENT_ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
 
 /**
  * Declares an event in a plugin's `contract.ts`. An event is a hint, delivered at most once: put ids into it, not data,
@@ -31,7 +31,7 @@ const ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
  * export const SessionAborted = defineEvent('platform.session-aborted', Type.Object({ sessionId: Type.String() }));
  */
 export function defineEvent<const S extends TSchema>(id: string, schema: S): EventRef<Static<S>> {
-  if (id.length > MAX_ID || !ID.test(id)) {
+  if (id.length > MAX_ID || !EVENT_ID.test(id)) {
     throw new TypeError(`"${id.slice(0, MAX_ID)}" is not the id of an event, write <plugin>.<what-happened>`);
   }
   return { kind: 'event', id, schema };
