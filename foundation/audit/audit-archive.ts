@@ -15,7 +15,7 @@ export interface AuditArchive {
    * Moves records of whole days (UTC) that are older there, and returns how many; returns at once where another replica moves records, or a name is being replaced. The rest is for
    * the next call. Without object storage none are moved.
    *
-   * @throws the signal's reason when it aborts, and `objects.unavailable`
+   * @throws the reason of the signal, or of the lease, that aborts, and `objects.unavailable`
    */
   move(before: Date, signal: AbortSignal): Promise<number>;
   /** The archived records of a tenant, or of one identity of it, oldest first. */
@@ -81,6 +81,8 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
     const key = `${folderOf(tenantId)}${dayOf(first.createdAt)}/${first.id}.jsonl`;
     const text = rows.map((row) => `${lineOf(entryOf(row))}\n`).join('');
     await objects.all().put(key, text, { contentType: CONTENT_TYPE, signal });
+    // Without the lease another replica may replace a name that this object still has. The rows have it no more: the next call writes it anew.
+    signal.throwIfAborted();
     await database.system().nativeDelete(AuditLog, { id: { $in: rows.map(({ id }) => id) } });
     return rows.length;
   }
@@ -112,8 +114,8 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
           signal.throwIfAborted();
           const lease = await leases.tryAcquire(LEASE, { strict: true });
           if (typeof lease === 'string') return moved;
-          await using _ = lease;
-          count = await moveChunk(row.tenantId, before, signal);
+          await using held = lease;
+          count = await moveChunk(row.tenantId, before, AbortSignal.any([signal, held.signal]));
           moved += count;
         } while (count > 0);
       }

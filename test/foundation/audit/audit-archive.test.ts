@@ -187,6 +187,36 @@ test('what dies between the object and the rows loses nothing', async (t) => {
   t.deepEqual([...new Set(await all(ONE))].toSorted(), [...ids, '00000-late'].toSorted());
 });
 
+test('a replica that has lost its lease deletes nothing: another may replace a name in what it has read', async (t) => {
+  const { environment } = (await gatewayDatabase(t, 'sqlite'))!;
+  const { database, objects, leases, write, left } = await startArchived(t, environment);
+  await write(ONE, ['a', at('01T00:00:00')]);
+  const lost = new AbortController();
+  const losing = {
+    available: true,
+    all() {
+      const space = objects.all();
+      const put: typeof space.put = async (...given) => {
+        const stored = await space.put(...given);
+        lost.abort(new Error('the lease is lost'));
+        return stored;
+      };
+      return { ...space, put };
+    },
+  };
+  const once: typeof leases.tryAcquire = async (key, options) => {
+    const lease = await leases.tryAcquire(key, options);
+    return typeof lease === 'string' ? lease : Object.defineProperty(lease, 'signal', { value: lost.signal });
+  };
+  const archive = createAuditArchive({
+    database,
+    objects: losing,
+    leases: { acquire: leases.acquire, tryAcquire: once },
+  });
+  await t.throwsAsync(archive.move(at('05T00:00:00'), never), { message: 'the lease is lost' });
+  t.is(await left(), 1);
+});
+
 test('without object storage records stay where they are', async (t) => {
   const { environment } = (await gatewayDatabase(t, 'sqlite'))!;
   const { audit, write, left, all } = await startArchived(t, { ...environment, OBJECT_STORE_URL: 'none' });
