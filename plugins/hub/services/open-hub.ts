@@ -127,11 +127,11 @@ export async function openHub(parts: {
     subscriptions: createSubscriptions({
       ...{ store: subscriptionStore, deliveries, keys, egress, clock, ids, wake, changed },
     }),
-    /** Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. */
-    async expire(): Promise<void> {
+    /** Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. The signal ends it early. */
+    async expire(signal: AbortSignal): Promise<void> {
       const now = clock.now();
-      await nodeStore.forgetSpent(new Date(ownClock.now()));
-      await deliveries.expire(new Date(now - KEEP_DEAD_MS), new Date(now - KEEP_EVENTS_MS));
+      await nodeStore.forgetSpent(new Date(ownClock.now()), signal);
+      await deliveries.expire(new Date(now - KEEP_DEAD_MS), new Date(now - KEEP_EVENTS_MS), signal);
     },
     close,
   };

@@ -18,7 +18,7 @@ export function runHub(
   scope.every('deliveries', SWEEP_MS, async () => (await hub.inUse())?.dispatcher.sweep(), {
     immediately: true,
   });
-  scope.every('expiry', EXPIRY_MS, async () => (await hub.inUse())?.expire());
+  scope.every('expiry', EXPIRY_MS, async (signal) => (await hub.inUse())?.expire(signal));
   scope.worker(AnnounceGene, async (announcement, context) => {
     await (await hub.load()).announcements?.announce(announcement, context);
   });

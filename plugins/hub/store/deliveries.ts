@@ -1,5 +1,6 @@
 import { raw } from '@mikro-orm/core';
-import { type Database, isUniqueViolation, type Page } from 'agent-gateway';
+import { type Database, eraseExpired, type Page } from 'agent-gateway';
+import { isNew } from './is-new.ts';
 import { type DeliveryRow, DeliveryTable, type EventRow, EventTable } from './tables.ts';
 
 /** Rows of one statement: few enough for the parameter limit of every database family. */
@@ -26,19 +27,14 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
 
   return {
     /** Accepts an event with all of its deliveries, or nothing. False for an event that was accepted before. */
-    async accept(event: EventRow, deliveries: readonly DeliveryRow[]): Promise<boolean> {
-      try {
-        await database.transaction(async (entities) => {
+    accept: (event: EventRow, deliveries: readonly DeliveryRow[]): Promise<boolean> =>
+      isNew(
+        database.transaction(async (entities) => {
           await entities.insert(EventTable, event);
           for (let at = 0; at < deliveries.length; at += BATCH)
             await entities.insertMany(DeliveryTable, deliveries.slice(at, at + BATCH));
-        });
-        return true;
-      } catch (error) {
-        if (isUniqueViolation(error)) return false;
-        throw error;
-      }
-    },
+        }),
+      ),
 
     event: async (id: string): Promise<EventRow | undefined> =>
       (await em().findOne(EventTable, { id })) ?? undefined,
@@ -175,12 +171,11 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return new Set(rows.map(({ subscriptionId }) => subscriptionId));
     },
 
-    /** Deletes old dead letters, and events to which no delivery refers any more. */
-    async expire(deadBefore: Date, eventsBefore: Date): Promise<void> {
+    /** Deletes old dead letters, and events to which no delivery refers any more. The signal ends it early. */
+    async expire(deadBefore: Date, eventsBefore: Date, signal: AbortSignal): Promise<void> {
       const dead = { state: 'dead' as const, createdAt: { $lt: deadBefore } };
-      while ((await database.eraseOfAll(DeliveryTable, dead, BATCH)) === BATCH);
-      const events = { createdAt: { $lt: eventsBefore } };
-      while ((await database.eraseOfAll(EventTable, events, BATCH)) === BATCH);
+      await eraseExpired(database, DeliveryTable, dead, signal);
+      await eraseExpired(database, EventTable, { createdAt: { $lt: eventsBefore } }, signal);
     },
   };
 }

@@ -1,4 +1,5 @@
-import { type Database, isUniqueViolation } from 'agent-gateway';
+import type { Database } from 'agent-gateway';
+import { isNew } from './is-new.ts';
 import { type KeyRow, KeyTable } from './tables.ts';
 
 /** Keys that one database of a hub has. */
@@ -11,19 +12,14 @@ export function createKeyStore(database: Pick<Database, 'system' | 'transaction'
     /**
      * Makes a key the one in use; earlier keys are published until `retiresAt`. False where another key of its generation was stored first.
      */
-    async add(key: KeyRow, retiresAt: Date): Promise<boolean> {
-      try {
-        await database.transaction(async (entities) => {
+    add: (key: KeyRow, retiresAt: Date): Promise<boolean> =>
+      isNew(
+        database.transaction(async (entities) => {
           await entities.insert(KeyTable, key);
           const before = { use: key.use, retiresAt: null, generation: { $lt: key.generation } };
           await entities.nativeUpdate(KeyTable, before, { retiresAt });
-        });
-        return true;
-      } catch (error) {
-        if (isUniqueViolation(error)) return false;
-        throw error;
-      }
-    },
+        }),
+      ),
 
     /** Replaces the stored form of a private key; the key itself never changes. */
     async reseal(id: string, privateKey: string): Promise<void> {

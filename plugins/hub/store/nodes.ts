@@ -1,14 +1,12 @@
 import { LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import { type Database, isUniqueViolation, type Page } from 'agent-gateway';
+import { type Database, eraseExpired, type Page } from 'agent-gateway';
 import { TTL_S } from '../rules/registration.ts';
+import { isNew } from './is-new.ts';
 import { type NodeRow, NodeTable, SpentTable } from './tables.ts';
 
 /** Nodes that one database of a hub knows. */
 export type NodeStore = ReturnType<typeof createNodeStore>;
-
-/** Rows of one statement. */
-const BATCH = 1_000;
 
 export function createNodeStore(database: Pick<Database, 'system' | 'transaction' | 'eraseOfAll'>) {
   return {
@@ -32,15 +30,7 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
         ),
 
     /** False where the id exists already. */
-    async insert(node: NodeRow): Promise<boolean> {
-      try {
-        await database.system().insert(NodeTable, node);
-        return true;
-      } catch (error) {
-        if (isUniqueViolation(error)) return false;
-        throw error;
-      }
-    },
+    insert: (node: NodeRow): Promise<boolean> => isNew(database.system().insert(NodeTable, node)),
 
     /** Changes a node, which is locked meanwhile. `change` gets undefined where there is none, and may throw. */
     change<T>(id: string, change: (node: NodeRow | undefined, write: WriteNode) => Promise<T>): Promise<T> {
@@ -62,24 +52,14 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
       await database.system().nativeDelete(NodeTable, { id });
     },
 
-    /** Deletes hashes of envelopes that have expired, and would be refused for their timestamp. */
-    async forgetSpent(before: Date): Promise<void> {
-      const expired = { expiresAt: { $lt: before } };
-      while ((await database.eraseOfAll(SpentTable, expired, BATCH)) === BATCH);
-    },
+    /** Deletes hashes of envelopes that have expired, and would be refused for their timestamp. The signal ends it early. */
+    forgetSpent: (before: Date, signal: AbortSignal): Promise<void> =>
+      eraseExpired(database, SpentTable, { expiresAt: { $lt: before } }, signal),
 
     /** Marks all of these as spent, or none: false where one of them was before. */
-    async spend(hashes: readonly string[], expiresAt: Date): Promise<boolean> {
-      try {
-        await database.system().insertMany(
-          SpentTable,
-          hashes.map((id) => ({ id, expiresAt })),
-        );
-        return true;
-      } catch (error) {
-        if (isUniqueViolation(error)) return false;
-        throw error;
-      }
+    spend(hashes: readonly string[], expiresAt: Date): Promise<boolean> {
+      const spent = hashes.map((id) => ({ id, expiresAt }));
+      return isNew(database.system().insertMany(SpentTable, spent));
     },
   };
 }
