@@ -25,9 +25,8 @@ export function tried(circuit: Circuit, now: number): Circuit {
   return circuit.failures < THRESHOLD ? circuit : { ...circuit, openUntil: now + FIRST_MS };
 }
 
-/** The circuit after a call. Pure. */
-export function afterCall(circuit: Circuit, succeeded: boolean, now: number): Circuit {
-  if (succeeded) return CLOSED;
+/** The circuit after a call that failed; one that succeeds closes it. Pure. */
+export function afterFailure(circuit: Circuit, now: number): Circuit {
   const failures = circuit.failures + 1;
   if (failures < THRESHOLD) return { failures, openUntil: 0 };
   return { failures, openUntil: now + Math.min(FIRST_MS * 2 ** Math.min(failures - THRESHOLD, 10), MOST_MS) };

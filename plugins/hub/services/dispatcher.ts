@@ -3,7 +3,7 @@ import { delayAfter } from '../rules/schedule.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
 import type { GeneStore } from '../store/genes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
-import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
+import { type DeliveryRow, type EventRow, REASON_LENGTH, type SubscriptionRow } from '../store/tables.ts';
 import { createArrivals } from './arrivals.ts';
 import { OWN } from './events.ts';
 import type { SendEvent } from './send-event.ts';
@@ -20,7 +20,6 @@ const LOOKED_AT = 10_001;
 /** Events that are cached, and milliseconds for which: many subscribers get the same event, and it never changes. */
 const EVENTS = 64;
 const EVENT_MS = 60_000;
-const REASON_LENGTH = 500;
 
 /** The outcome of an attempt. */
 export type AttemptResult = 'delivered' | 'retried' | 'dead';

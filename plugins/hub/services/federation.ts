@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { type Clock, type Ids, type Logger, Semaphore } from 'agent-gateway';
-import { afterCall, type Circuit, CLOSED, mayCall, tried } from '../rules/breaker.ts';
+import { afterFailure, type Circuit, CLOSED, mayCall, tried } from '../rules/breaker.ts';
 import { type HubGene, readGene } from '../rules/hub-gene.ts';
 import { type GeneQuery, mergeGenes } from '../rules/merge.ts';
 import type { NodeStore } from '../store/nodes.ts';
@@ -74,7 +74,7 @@ export function createFederation(parts: {
     } catch (err) {
       // The caller has disconnected, which says nothing about the node.
       if (signal.aborted) return undefined;
-      circuits.set(id, afterCall(circuits.get(id) ?? CLOSED, false, clock.monotonic()));
+      circuits.set(id, afterFailure(circuits.get(id) ?? CLOSED, clock.monotonic()));
       counted('failed');
       log.debug({ err, node: id }, 'a node did not answer a search');
       return undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from 'agent-gateway';
+import { type Clock, createSharedCache } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
 import { statusOf } from '../rules/registration.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
@@ -11,6 +11,8 @@ import type { SubscriptionStore } from '../store/subscriptions.ts';
 const SHOWN = 100;
 /** Milliseconds for which all readers get the same snapshot. */
 const MAX_AGE_MS = 200;
+/** Milliseconds for which a snapshot is waited for: as long as one statement may take. */
+const DEADLINE_MS = 30_000;
 
 /** Snapshots of the state of the hub. They name no owner and no path of a callback, since every caller that may read the hub gets them. */
 export interface Snapshots {
@@ -30,7 +32,13 @@ export function createSnapshots(parts: {
 }): Snapshots {
   const { nodes, genes, subscriptions, deliveries, clock } = parts;
   const waiting = new Set<() => void>();
-  let recent: { readonly at: number; readonly picture: Promise<object> } | undefined;
+  const recent = createSharedCache<object>({
+    clock,
+    load: read,
+    maxAge: MAX_AGE_MS,
+    maxEntries: 1,
+    deadline: DEADLINE_MS,
+  });
 
   async function read(): Promise<object> {
     const now = new Date(clock.now());
@@ -75,15 +83,7 @@ export function createSnapshots(parts: {
   }
 
   return {
-    take() {
-      const now = clock.monotonic();
-      if (recent === undefined || now - recent.at > MAX_AGE_MS) recent = { at: now, picture: read() };
-      const { picture } = recent;
-      picture.catch(() => {
-        if (recent?.picture === picture) recent = undefined;
-      });
-      return picture;
-    },
+    take: async () => recent.get('state'),
     changed() {
       for (const wake of waiting) wake();
       waiting.clear();
