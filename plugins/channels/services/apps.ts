@@ -16,9 +16,8 @@ import {
   type Tenants,
 } from 'agent-gateway';
 import type { Platform } from '../contract.ts';
-import { countApps, deleteApp, findApp, insertApp, lockApp, pageOfApps, updateApp } from '../store/apps.ts';
-import { deleteSessionsOfApp } from '../store/logins.ts';
-import type { AppRow } from '../store/tables.ts';
+import { deleteApp, findApp, lockApp, pageOfApps } from '../store/apps.ts';
+import { type AppRow, AppTable, SessionTable } from '../store/tables.ts';
 import { givenReferences, type References, requireLoginSecret, useOf, writersAfter } from './app-rules.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
@@ -110,25 +109,34 @@ export function createApps(parts: {
       const entities = database.forTenant(tenantId);
       const { platform, appKey, enabled = true } = wanted;
       const now = new Date(clock.now());
-      const app: AppRow = {
-        ...{ id: ids.uuid(), tenantId, platform, appKey, enabled, createdAt: now, updatedAt: now },
-        ...{ appSecretRef: null, oauthSecretRef: null, webhookSecretRef: null, ...givenReferences(wanted) },
+      const app = {
+        id: ids.uuid(),
+        platform,
+        appKey,
+        enabled,
+        appSecretRef: null,
+        oauthSecretRef: null,
+        webhookSecretRef: null,
+        ...givenReferences(wanted),
+        createdAt: now,
+        updatedAt: now,
         tenantRefs: writersAfter('', wanted, from),
       };
       // One at a time, or concurrent callers would pass the bound together.
       await leases.withLease(`channel-apps:${tenantId}`, { strict: true }, async () => {
-        if ((await countApps(entities)) >= MAX_APPS) {
+        if ((await entities.count(AppTable)) >= MAX_APPS) {
           throw ChannelErrors.tooManyApps(`A tenant can have ${MAX_APPS} channel apps.`);
         }
         try {
-          await insertApp(entities, app);
+          // Unique among the apps of all tenants.
+          await entities.insert(AppTable, app);
         } catch (error) {
           if (!isUniqueViolation(error)) throw error;
           const errors = [{ pointer: '/body/app_key', message: 'is that of another app of this platform' }];
           throw ChannelErrors.appTaken(undefined, { errors });
         }
       });
-      return app;
+      return { ...app, tenantId };
     },
 
     /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `tenant.deleted`, `request.invalid`, `secret.refused`. */
@@ -150,8 +158,8 @@ export function createApps(parts: {
           };
           const after: AppRow = { ...before, ...changes };
           requireLoginSecret(after);
-          await updateApp(entities, id, changes);
-          if (!after.enabled) await deleteSessionsOfApp(entities, id);
+          await entities.update(AppTable, { id }, changes);
+          if (!after.enabled) await entities.delete(SessionTable, { channelAppId: id });
           return after;
         }, RACES);
       } finally {

@@ -10,9 +10,9 @@ import {
 } from 'agent-gateway';
 import { CHANNEL_SESSION, PLATFORMS, type Platform } from '../contract.ts';
 import { findApp, findAppByKey, lockApp } from '../store/apps.ts';
-import { noteLogin, reinstate } from '../store/bindings.ts';
-import { beginLogin, endLogin, findLink, findState, insertLink, insertSession } from '../store/logins.ts';
-import type { AppRow, StateRow } from '../store/tables.ts';
+import { noteLogin } from '../store/bindings.ts';
+import { beginLogin, endLogin, findLink, findState } from '../store/logins.ts';
+import { type AppRow, BindingTable, LinkTable, SessionTable, type StateRow } from '../store/tables.ts';
 import { loginSecretOf, useOf } from './app-rules.ts';
 import type { Apps } from './apps.ts';
 import { ChannelErrors } from './errors.ts';
@@ -137,13 +137,17 @@ export function createLogins(parts: LoginsParts) {
     // A user whose binding was revoked can log in again only by a link that was made afterwards.
     const { revokedAt } = binding;
     if (revokedAt !== null && revokedAt > begun.linkCreatedAt) throw ChannelErrors.revoked();
-    if (revokedAt !== null) await reinstate(entities, binding.id);
+    const { userId, id: bindingId } = binding;
+    if (revokedAt !== null) await entities.update(BindingTable, { id: bindingId }, { revokedAt: null });
     const token = newSecret(ids);
     const csrf = newSecret(ids);
-    const { userId, id: bindingId } = binding;
-    await insertSession(entities, {
-      ...{ id: hashOf(token), tenantId, channelAppId, userId, csrfHash: hashOf(csrf) },
-      ...{ createdAt: now, expiresAt: new Date(now.getTime() + SESSION_SECONDS * 1_000) },
+    await entities.insert(SessionTable, {
+      id: hashOf(token),
+      channelAppId,
+      userId,
+      csrfHash: hashOf(csrf),
+      createdAt: now,
+      expiresAt: new Date(now.getTime() + SESSION_SECONDS * 1_000),
     });
     return { returnTo: begun.returnTo, tenantId, userId, bindingId, token, csrf };
   }
@@ -179,8 +183,8 @@ export function createLogins(parts: LoginsParts) {
       const createdAt = new Date(clock.now());
       const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);
       const { tenantId, id: channelAppId, platform, appKey } = app;
-      const link = { id: hashOf(challenge), tenantId, channelAppId, createdAt, expiresAt };
-      await insertLink(database.forTenant(tenantId), link);
+      const link = { id: hashOf(challenge), channelAppId, createdAt, expiresAt };
+      await database.forTenant(tenantId).insert(LinkTable, link);
       const query = new URLSearchParams({ app_key: appKey, challenge });
       return { url: `${publicUrl}${START(platform)}?${query}`, challenge, expiresAt };
     },

@@ -1,6 +1,7 @@
 import { type Clock, createSharedCache, type Database, type Events, type Identity } from 'agent-gateway';
 import { CHANNEL_SESSION } from '../contract.ts';
-import { deleteSession, findSession } from '../store/logins.ts';
+import { findSession } from '../store/logins.ts';
+import { SessionTable } from '../store/tables.ts';
 import { type EndedSessions, SessionsEnded } from './sessions-ended.ts';
 
 /** What a request needs to know of a cookie session. */
@@ -76,7 +77,7 @@ export function createSessions(parts: {
     /** Ends one session. */
     async end(tokenHash: string, { identity }: Pick<KnownSession, 'identity'>): Promise<void> {
       try {
-        await deleteSession(database.forTenant(identity.tenantId), tokenHash);
+        await database.forTenant(identity.tenantId).delete(SessionTable, { id: tokenHash });
       } finally {
         // Also after a failure: the commit may have happened although its answer was lost.
         ended({ token_hash: tokenHash });

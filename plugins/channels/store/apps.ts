@@ -44,20 +44,6 @@ export async function pageOfApps(
   return { apps, total };
 }
 
-export const countApps = (entities: TenantEntityManager): Promise<number> => entities.count(AppTable);
-
-/** Fails with a unique violation where there is an app of this platform and key, of any tenant. */
-export const insertApp = (entities: TenantEntityManager, { tenantId: _, ...app }: AppRow): Promise<void> =>
-  entities.insert(AppTable, app);
-
-export async function updateApp(
-  entities: TenantEntityManager,
-  id: string,
-  changes: Partial<AppRow>,
-): Promise<void> {
-  await entities.update(AppTable, { id }, changes);
-}
-
 /** Deletes an app with its bindings, links and sessions. False where there is none. To be called in a transaction. */
 export async function deleteApp(entities: TenantEntityManager, id: string): Promise<boolean> {
   // The app first: a login holds a lock on it.

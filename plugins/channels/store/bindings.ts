@@ -49,11 +49,6 @@ export async function noteLogin(
   return entities.findOneOrFail(BindingTable, { channelAppId, providerUserHash });
 }
 
-/** Lets a revoked user in again. */
-export async function reinstate(entities: TenantEntityManager, id: string): Promise<void> {
-  await entities.update(BindingTable, { id }, { revokedAt: null });
-}
-
 /** Revokes a binding, again where it was revoked already, and ends the sessions of its user. To be called in a transaction. */
 export async function revokeBinding(
   entities: TenantEntityManager,

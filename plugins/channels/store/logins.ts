@@ -8,9 +8,6 @@ import {
   StateTable,
 } from './tables.ts';
 
-export const insertLink = (entities: TenantEntityManager, { tenantId: _, ...link }: LinkRow): Promise<void> =>
-  entities.insert(LinkTable, link);
-
 /** The link of an app by the hash of its challenge, unless it is too old. */
 export async function findLink(
   entities: TenantEntityManager,
@@ -49,28 +46,12 @@ export async function endLogin(
   return (await entities.delete(StateTable, { id, browserHash })) > 0;
 }
 
-export const insertSession = (
-  entities: TenantEntityManager,
-  { tenantId: _, ...session }: SessionRow,
-): Promise<void> => entities.insert(SessionTable, session);
-
 /** The session by the hash of its token, of any tenant: the token alone identifies it. */
 export async function findSession(
   database: Pick<Database, 'system'>,
   id: string,
 ): Promise<SessionRow | undefined> {
   return (await database.system().findOne(SessionTable, { id })) ?? undefined;
-}
-
-export async function deleteSession(entities: TenantEntityManager, id: string): Promise<void> {
-  await entities.delete(SessionTable, { id });
-}
-
-export async function deleteSessionsOfApp(
-  entities: TenantEntityManager,
-  channelAppId: string,
-): Promise<void> {
-  await entities.delete(SessionTable, { channelAppId });
 }
 
 /** Deletes expired rows of all tenants. The signal ends it early. */
