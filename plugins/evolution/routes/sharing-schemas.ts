@@ -1,4 +1,4 @@
-import { AnyId, Id, KernelErrors, pageQuery, Timestamp, Type } from 'agent-gateway';
+import { AnyId, Id, KernelErrors, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
 import { SHARING_MODES } from '../contract.ts';
 import type { Change } from '../services/sharing/add-version.ts';
 import { NAME_LENGTH, REASON_LENGTH } from '../store/tables.ts';
@@ -68,15 +68,8 @@ export const TenantPolicy = Type.Object({
   version: VersionNumber,
   ...Signature,
 });
-const historyOf = (entry: ReturnType<typeof Type.Object>) =>
-  Type.Object({
-    entries: Type.Array(entry),
-    total: Type.Integer({ examples: [1] }),
-    limit: Type.Integer({ examples: [50] }),
-    offset: Type.Integer({ examples: [0] }),
-  });
-export const GlobalHistory = historyOf(GlobalPolicy);
-export const TenantHistory = historyOf(TenantPolicy);
+export const GlobalHistory = listOf('entries', GlobalPolicy);
+export const TenantHistory = listOf('entries', TenantPolicy);
 
 const strict = { additionalProperties: false };
 export const SetGlobal = Type.Object({ mode: Mode, reason: Reason }, strict);
