@@ -34,6 +34,7 @@ export {
   type SchemaError,
   type SchemaOptions,
 } from '../foundation/base/json-schema.ts';
+export { type Lazy, lazy } from '../foundation/base/lazy.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
 export {
   isOfferName,

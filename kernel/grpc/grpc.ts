@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { lazy } from '../../foundation/base/lazy.ts';
 import { type Door, openDoor } from '../../foundation/grpc/door.ts';
 import { type DeclaredService, requireDistinct } from './declared-service.ts';
 import type { GrpcServer, GrpcServerOptions } from './server.ts';
@@ -22,7 +23,6 @@ export function createGrpc(options: GrpcServerOptions) {
   let live: readonly DeclaredService[] = [];
   let isUsed = false;
   let loaded: Loaded | undefined;
-  let loading: Promise<Loaded> | undefined;
   let opening: Promise<Door> | undefined;
   let door: Door | undefined;
 
@@ -46,17 +46,11 @@ export function createGrpc(options: GrpcServerOptions) {
     return loaded;
   }
 
-  function once(): Promise<Loaded> {
-    loading ??= load().catch((failure: unknown) => {
-      loading = undefined;
-      throw failure;
-    });
-    return loading;
-  }
+  const loading = lazy(load);
 
   async function connected(socket: Socket): Promise<void> {
     try {
-      const { server } = loaded ?? (await once());
+      const { server } = loaded ?? (await loading.get());
       if (!socket.destroyed) server.adopt(socket);
     } catch (err) {
       log.error({ err }, 'the gRPC server cannot be started');
@@ -72,7 +66,7 @@ export function createGrpc(options: GrpcServerOptions) {
 
     /** Binds the address, unless it is bound. @throws ListenError naming plugin, address and variable, or what is wrong with TLS. */
     async open(owner: string): Promise<void> {
-      if (tls !== undefined) return (await once()).server.open(owner);
+      if (tls !== undefined) return (await loading.get()).server.open(owner);
       opening ??= openDoor(address, owner, { connected: (socket) => void connected(socket), log });
       try {
         door = await opening;
@@ -107,7 +101,7 @@ export function createGrpc(options: GrpcServerOptions) {
     /** Stops accepting, asks every connection to go, and resolves when all calls are over. */
     async close(): Promise<void> {
       const gone = (await opening?.catch(() => undefined))?.close();
-      await loading?.catch(() => undefined);
+      await loading.begun?.catch(() => undefined);
       await Promise.all([gone, loaded?.server.close()]);
     },
 

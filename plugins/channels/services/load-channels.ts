@@ -1,4 +1,4 @@
-import type { Scope } from 'agent-gateway';
+import { lazy, type Scope } from 'agent-gateway';
 import type { ChannelsSettings } from '../config.ts';
 import { addressesOf } from './addresses.ts';
 import type { Counted } from './logins.ts';
@@ -36,39 +36,28 @@ export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
     help: 'Logins through channels that came back from the provider',
     labels: ['platform', 'result'],
   });
-  let loading: Promise<Channels> | undefined;
   let loaded: Channels | undefined;
-
-  async function open(): Promise<Channels> {
+  const channels = lazy(async () => {
     const { openChannels } = await import('./open-channels.ts');
     const counted: Counted = (platform, result) => logins.inc({ platform, result });
     loaded = openChannels({ services, config, ...addresses, counted });
     return loaded;
-  }
-
-  function load(): Promise<Channels> {
-    // After a failure the next use loads it again.
-    loading ??= open().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  }
+  });
 
   return {
     get loaded() {
       return loaded;
     },
-    load,
+    load: channels.get,
     findSession: (tokenHash) =>
       loaded === undefined
-        ? load().then(({ sessions }) => sessions.find(tokenHash))
+        ? channels.get().then(({ sessions }) => sessions.find(tokenHash))
         : loaded.sessions.find(tokenHash),
     async removeExpired(signal) {
       const { deleteExpired } = await import('../store/logins.ts');
       await deleteExpired(services.database, new Date(services.clock.now()), signal);
     },
-    close: async () => (await loading)?.close(),
+    close: async () => (await channels.begun)?.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   ConfigurationError,
   type Database,
+  lazy,
   messageOf,
   type RetainedRecords,
   type Scope,
@@ -59,18 +60,12 @@ export async function openEngine(
 
 /** Opens the database of jobs once, and closes it with the plugin. */
 function ownDatabase(scope: Scope, file: string | undefined): () => Promise<Database> {
-  let opening: Promise<Database> | undefined;
+  const own = lazy(() => scope.services.openSqlite(file));
   scope.defer(async () => {
-    const database = await opening?.catch(() => undefined);
+    const database = await own.begun?.catch(() => undefined);
     await database?.close();
   });
-  return () => {
-    opening ??= scope.services.openSqlite(file).catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    return opening;
-  };
+  return own.get;
 }
 
 function wrong(name: string, message: string): ConfigurationError {

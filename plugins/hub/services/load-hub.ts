@@ -1,4 +1,4 @@
-import { ConfigurationError, type Scope } from 'agent-gateway';
+import { ConfigurationError, lazy, type Scope } from 'agent-gateway';
 import type { HubSettings } from '../config.ts';
 import { readBackoff } from '../rules/schedule.ts';
 import { hubMetrics } from './metrics.ts';
@@ -30,37 +30,31 @@ export function createHubLoader(scope: Scope<HubSettings>, experience: Experienc
   const metrics = hubMetrics(scope.metric);
   const isNode = (experience.addresses?.hubs.length ?? 0) > 0;
   let wasUsed: boolean | undefined;
-  let loading: Promise<Hub> | undefined;
   let isClosed = false;
 
-  async function open(): Promise<Hub> {
+  const hub = lazy(async () => {
     const { openHub } = await import('./open-hub.ts');
-    return openHub({ services, settings, backoff: backoff!, experience, metrics, log });
-  }
+    return openHub({ services, settings, backoff, experience, metrics, log });
+  });
 
-  function load(): Promise<Hub> {
-    if (isClosed) return Promise.reject(new Error('the hub is closed'));
-    // After a failure the next use loads it again.
-    loading ??= open().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  }
+  const load = async () => {
+    if (isClosed) throw new Error('the hub is closed');
+    return hub.get();
+  };
 
   return {
     load,
     async inUse() {
-      if (loading !== undefined) return loading;
+      if (hub.begun !== undefined) return hub.begun;
       wasUsed ??= isNode || isUsed(services, settings.db_path);
       return wasUsed ? load() : undefined;
     },
     async finish(signal) {
-      await (await loading)?.dispatcher.finish(signal);
+      await (await hub.begun)?.dispatcher.finish(signal);
     },
     async close() {
       isClosed = true;
-      await (await loading)?.close();
+      await (await hub.begun)?.close();
     },
   };
 }

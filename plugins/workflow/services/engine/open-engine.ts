@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, type Database, KernelErrors, type Scope } from 'agent-gateway';
+import { type Clock, type Database, KernelErrors, lazy, type Scope } from 'agent-gateway';
 import type { WorkflowSettings } from '../../config.ts';
 import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { NodeTypes } from '../ports/execution.ts';
@@ -45,7 +45,6 @@ export function bindEngine(
   const messages = replicaMessages(tables.name);
   const timers = processTimers(scope.services.clock);
   let opened: AssembledEngine | undefined;
-  let opening: Promise<AssembledEngine> | undefined;
   let isStopping = false;
 
   async function openNow(): Promise<AssembledEngine> {
@@ -59,6 +58,8 @@ export function bindEngine(
     opened = assembled;
     return assembled;
   }
+
+  const opening = lazy(openNow);
 
   scope.onHint(
     messages.look,
@@ -87,7 +88,7 @@ export function bindEngine(
   });
   scope.drain(`${tables.name} runs`, async (signal) => {
     isStopping = true;
-    const last = await opening?.catch(() => undefined);
+    const last = await opening.begun?.catch(() => undefined);
     if (last === undefined) return;
     await last.runner.close(signal);
     await last.relayNow(signal);
@@ -102,11 +103,7 @@ export function bindEngine(
   return {
     open() {
       if (isStopping && opened === undefined) return Promise.reject(KernelErrors.draining());
-      opening ??= openNow().catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      });
-      return opening;
+      return opening.get();
     },
     get opened() {
       return opened;
