@@ -50,7 +50,13 @@ export const KernelErrors = defineErrors({
     kind: 'unavailable',
     title: 'The gateway cannot take more work now',
   },
-  unavailable: { code: 'gateway.unavailable', kind: 'unavailable', title: 'A part that this needs is away' },
+  /** Carries `retry-after`. */
+  unavailable: {
+    code: 'gateway.unavailable',
+    kind: 'unavailable',
+    title: 'A part that this needs is away',
+    retryAfter: 5,
+  },
   clientClosed: { code: 'request.client-closed', kind: 'client-closed', title: 'The client went away' },
   draining: { code: 'gateway.draining', kind: 'unavailable', title: 'The plugin or the gateway is stopping' },
   internal: { code: 'internal', kind: 'internal', title: 'Something went wrong inside the gateway' },

@@ -58,6 +58,8 @@ export interface ErrorDefinition {
   readonly code: string;
   readonly kind: ErrorKind;
   readonly title: string;
+  /** Seconds after which a repetition may succeed: sent as `retry-after` where the thrower names no other time and does not say that it cannot succeed. Default: none is sent. */
+  readonly retryAfter?: number;
 }
 
 /** The one class of error that reaches callers. Everything else that is thrown is rendered as `internal`, without its text. */
@@ -73,13 +75,18 @@ export class GatewayError extends Error {
     this.code = definition.code;
     this.kind = definition.kind;
     this.title = definition.title;
-    this.extras = extras;
+    this.extras = withRetryAfter(definition, extras);
   }
 
   /** The sentence for the caller. */
   get detail(): string {
     return this.message;
   }
+}
+
+function withRetryAfter({ retryAfter }: ErrorDefinition, extras: ErrorExtras): ErrorExtras {
+  if (retryAfter === undefined || extras.retryable === false) return extras;
+  return { ...extras, headers: { 'retry-after': String(retryAfter), ...extras.headers } };
 }
 
 /** A function that makes one catalogued error; `detail` is shown to the caller and must hold no secret. */

@@ -3,7 +3,13 @@ import { defineErrors, GatewayError } from '../base/gateway-error.ts';
 
 /** What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside. */
 export const DatabaseErrors = defineErrors({
-  unavailable: { code: 'database.unavailable', kind: 'unavailable', title: 'The database does not answer' },
+  /** Carries `retry-after`: a server that was restarted is back by then, and the gateway tries a new connection with each request. */
+  unavailable: {
+    code: 'database.unavailable',
+    kind: 'unavailable',
+    title: 'The database does not answer',
+    retryAfter: 5,
+  },
   invalidValue: {
     code: 'database.invalid-value',
     kind: 'invalid',

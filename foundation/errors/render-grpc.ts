@@ -41,7 +41,9 @@ export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
   const trailers: Record<string, string> = { 'svc-error-code': error.code };
   for (const [name, value] of Object.entries(errorHeaders(error))) trailers[name] = headerText(value);
   // The same in gRPC's terms: libraries that retry by a policy of their channel know only this one.
+  const seconds = trailers['retry-after'] ?? '';
   if (trailers['x-should-retry'] === 'false') trailers['grpc-retry-pushback-ms'] = '-1';
+  else if (/^\d{1,6}$/.test(seconds)) trailers['grpc-retry-pushback-ms'] = String(Number(seconds) * 1_000);
   return {
     code: GRPC_CODES[grpcStatusOf(error)],
     details: encodable(clean(sentence(error.detail, reported, errors.length), MAX_DETAILS)),

@@ -9,7 +9,12 @@ export const LeaseErrors = defineErrors({
   invalid: { code: 'lock.invalid', kind: 'invalid', title: 'The lease cannot be asked for like this' },
   timeout: { code: 'lock.timeout', kind: 'unavailable', title: 'The lease did not become free in time' },
   full: { code: 'lock.full', kind: 'unavailable', title: 'As many as may hold a lease already' },
-  unavailable: { code: 'lock.unavailable', kind: 'unavailable', title: 'Leases cannot be taken now' },
+  unavailable: {
+    code: 'lock.unavailable',
+    kind: 'unavailable',
+    title: 'Leases cannot be taken now',
+    retryAfter: 5,
+  },
   tooManyWaiters: {
     code: 'lock.too-many-waiters',
     kind: 'unavailable',

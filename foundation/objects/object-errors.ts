@@ -5,10 +5,12 @@ import { defineErrors } from '../base/gateway-error.ts';
  * sent.
  */
 export const ObjectErrors = defineErrors({
+  /** Carries `retry-after`, but where a gateway has no object storage at all. */
   unavailable: {
     code: 'objects.unavailable',
     kind: 'unavailable',
     title: 'Object storage is not available',
+    retryAfter: 5,
   },
   full: { code: 'objects.full', kind: 'unavailable', title: 'Object storage has no room left' },
   invalidKey: { code: 'objects.invalid-key', kind: 'invalid', title: 'This cannot be the key of an object' },

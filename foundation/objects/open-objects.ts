@@ -57,7 +57,9 @@ async function openStore({ url, stores = () => [], clock, ids, log }: ObjectsOpt
 }
 
 const refuse = async (): Promise<never> => {
-  throw ObjectErrors.unavailable('This gateway has no object storage (OBJECT_STORE_URL is none)');
+  throw ObjectErrors.unavailable('This gateway has no object storage (OBJECT_STORE_URL is none)', {
+    retryable: false,
+  });
 };
 
 /** What there is with `OBJECT_STORE_URL=none`: nothing, and that is in order. */

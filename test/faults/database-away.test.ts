@@ -52,11 +52,13 @@ for (const family of ['postgres', 'mysql'] as const) {
     const problem = await request('/v1/tenants', { headers: { 'x-request-id': 'while-away' } });
     t.is(problem.status, 503);
     t.is(problem.headers.get('content-type'), 'application/problem+json');
+    t.is(problem.headers.get('retry-after'), '5');
     t.like(problem.body, { status: 503, instance: 'while-away' });
     for (const token of [key, gateway.token]) {
       const chat = await request('/v1/chat/completions', { method: 'POST', token, body: CHAT });
       t.is(chat.status, 503);
       t.is(chat.body.error.type, 'server_error');
+      t.is(chat.headers.get('retry-after'), '5');
     }
     t.is((await request('/v1/me', { token: null })).status, 401, 'who has no credential needs no database');
     t.is((await request('/nowhere', { token: null })).status, 404);

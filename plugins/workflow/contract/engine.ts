@@ -84,18 +84,20 @@ const catalogue = defineErrors({
     title: 'The data of the run are too large',
   },
   /** Too many callers changed the run, or the definition, at the same time. Carries `retry-after`. */
-  busy: { code: 'workflow.busy', kind: 'unavailable', title: 'This is changed by too many at once' },
+  busy: {
+    code: 'workflow.busy',
+    kind: 'unavailable',
+    title: 'This is changed by too many at once',
+    retryAfter: 1,
+  },
 });
-
-/** Seconds after `workflow.busy` until a caller should try again. */
-const BUSY_SECONDS = '1';
 
 /** What workflows answer with. */
 export const WorkflowErrors: typeof catalogue = {
   ...catalogue,
   busy: Object.assign(
-    (detail = 'It is changed by too many at once. Try again.', extras: ErrorExtras = {}) =>
-      catalogue.busy(detail, { ...extras, headers: { 'retry-after': BUSY_SECONDS, ...extras.headers } }),
+    (detail = 'It is changed by too many at once. Try again.', extras?: ErrorExtras) =>
+      catalogue.busy(detail, extras),
     { definition: catalogue.busy.definition },
   ),
 };

@@ -11,3 +11,15 @@ test('an error has one of the kinds that have a status, or its catalogue is refu
     message: /^The error acme\.odd has the kind not_found: it is one of invalid, .*not-found.*, timeout$/,
   });
 });
+
+test('an error says when to try again, unless its thrower knows better or knows that it is of no use', (t) => {
+  const { away } = defineErrors({
+    away: { code: 'acme.away', kind: 'unavailable', title: 'It is away', retryAfter: 5 },
+  });
+  t.deepEqual(away().extras.headers, { 'retry-after': '5' });
+  t.deepEqual(away(undefined, { headers: { 'retry-after': '30', allow: 'GET' } }).extras.headers, {
+    'retry-after': '30',
+    allow: 'GET',
+  });
+  t.is(away(undefined, { retryable: false }).extras.headers, undefined);
+});

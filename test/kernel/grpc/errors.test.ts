@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
 import { defineErrors, type ErrorKind, GatewayError } from '../../../foundation/base/gateway-error.ts';
 import { GRPC_CODES, grpcStatusName, grpcStatusOf } from '../../../foundation/base/grpc-status.ts';
+import { DatabaseErrors } from '../../../foundation/data/errors.ts';
 import { renderGrpcError } from '../../../foundation/errors/render-grpc.ts';
 import { HTTP_STATUS } from '../../../foundation/errors/status.ts';
 import { decodeStatusDetails, encodeStatusDetails } from '../../../foundation/grpc/status-details.ts';
@@ -96,7 +97,7 @@ test('a client that retries by its policy repeats what may be repeated, and noth
   const calls: string[] = [];
   const failing = (name: string, retryable: boolean) => () => {
     calls.push(name);
-    throw KernelErrors.unavailable(undefined, { retryable });
+    throw KernelErrors.overloaded(undefined, { retryable });
   };
   await using grpc = await startGrpc({
     services: [
@@ -216,4 +217,13 @@ test('whatever an error says, its trailers are small and can be sent', (t) => {
     ),
     { numRuns: 200 },
   );
+});
+
+test('clients with a retry policy learn in their own terms how long an absent database is to be left alone', (t) => {
+  const pushback = (error: GatewayError) => renderGrpcError(error).trailers['grpc-retry-pushback-ms'];
+  t.is(pushback(DatabaseErrors.unavailable()), '5000');
+  t.is(pushback(DatabaseErrors.unavailable(undefined, { retryable: false })), '-1');
+  t.is(pushback(KernelErrors.overloaded()), undefined);
+  const date = { 'retry-after': 'Fri, 31 Dec 1999 23:59:59 GMT' };
+  t.is(pushback(KernelErrors.overloaded(undefined, { headers: date })), undefined);
 });

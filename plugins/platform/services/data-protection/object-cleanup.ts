@@ -32,7 +32,8 @@ export function createObjectCleanup(parts: {
   const { objects, references, clock } = parts;
 
   return async (tenantId: string, signal: AbortSignal): Promise<CleanedUp> => {
-    if (!objects.available) throw ObjectErrors.unavailable('There is no object storage');
+    if (!objects.available)
+      throw ObjectErrors.unavailable('There is no object storage', { retryable: false });
     const space = objects.forTenant(tenantId);
     const claims = references();
     const oldest = clock.now() - YOUNG_MS;

@@ -105,7 +105,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
      * Throws `file.full` and `objects.unavailable` before anything is read. Concurrent uploads may exceed the number of files a little.
      */
     async requireRoom(entities: TenantEntityManager): Promise<void> {
-      if (!objects.available) throw ObjectErrors.unavailable();
+      if (!objects.available) throw ObjectErrors.unavailable(undefined, { retryable: false });
       if ((await countFiles(entities)) < MAX_FILES) return;
       throw FileErrors.full(`A tenant may have ${MAX_FILES} files`);
     },
