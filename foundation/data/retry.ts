@@ -3,18 +3,20 @@ import { causesOf } from '../base/failure.ts';
 
 /** PostgreSQL: serialization failure, deadlock. */
 const SQL_STATES = new Set(['40001', '40P01']);
-/** MySQL: deadlock, lock wait timeout. */
+/** MySQL. */
 const DEADLOCK = 1213;
-const MYSQL_ERRORS = new Set([DEADLOCK, 1205]);
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
 
-/** True when a transaction lost a race against another one and may win the next: it has changed nothing. */
+/**
+ * True when a transaction lost a race against another one and may win the next: it has changed nothing. One that waited for a lock in vain has waited as long as is
+ * allowed, with a connection that others need.
+ */
 export function lostRace(error: unknown): boolean {
   for (const cause of causesOf(error)) {
     const { code, errno } = cause as { code?: unknown; errno?: unknown };
     if (typeof code === 'string' && (SQL_STATES.has(code) || code.startsWith('SQLITE_BUSY'))) return true;
-    if (typeof errno === 'number' && MYSQL_ERRORS.has(errno)) return true;
+    if (errno === DEADLOCK) return true;
   }
   return false;
 }
@@ -22,7 +24,7 @@ export function lostRace(error: unknown): boolean {
 /** Tries of a statement that is a transaction of its own, after the first. */
 const RETRIES = 5;
 
-/** True for what loses a race at once: a lock that was waited for in vain has been waited for as long as is allowed. */
+/** True for what loses a race at once. */
 function deadlocked(error: unknown): boolean {
   for (const cause of causesOf(error)) {
     const { code, errno } = cause as { code?: unknown; errno?: unknown };

@@ -1,10 +1,17 @@
 import { MikroORM, type Options } from '@mikro-orm/mysql';
 import type { MikroORM as AnyOrm } from '@mikro-orm/sql';
 import { CompiledQuery, type DatabaseConnection } from 'kysely';
-import { CONNECT_TIMEOUT_MS, type ConnectOptions, type FamilyDriver, superviseOrm } from './driver.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  type ConnectOptions,
+  type FamilyDriver,
+  LOCK_TIMEOUT_SECONDS,
+  superviseOrm,
+} from './driver.ts';
 
 /** Milliseconds beyond the server's own limit after which a silent server's connection is given up. */
 const ANSWER_GRACE_MS = 5_000;
+/** For a row: those are held by short transactions, of which many may wait for one row. */
 const LOCK_WAIT_SECONDS = 10;
 
 const SQL_MODE = [
@@ -93,6 +100,7 @@ async function prepareSession(connection: DatabaseConnection, options: ConnectOp
     `set session time_zone = '+00:00', sql_mode = '${SQL_MODE}', innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
   );
   await run('set session transaction isolation level read committed');
+  if (options.statementTimeoutMs > 0) await run(`set session lock_wait_timeout = ${LOCK_TIMEOUT_SECONDS}`);
   const { rows } = await run(
     `show variables where variable_name in ('max_statement_time', 'max_execution_time')`,
   );

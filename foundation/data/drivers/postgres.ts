@@ -1,7 +1,13 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
-import { CompiledQuery } from 'kysely';
-import { CONNECT_TIMEOUT_MS, type ConnectOptions, type FamilyDriver, superviseOrm } from './driver.ts';
+import { CompiledQuery, type DatabaseConnection } from 'kysely';
+import {
+  CONNECT_TIMEOUT_MS,
+  type ConnectOptions,
+  type FamilyDriver,
+  LOCK_TIMEOUT_SECONDS,
+  superviseOrm,
+} from './driver.ts';
 import { END_CONNECTION, JOIN_NEXT, joiningClient, type PgClientClass } from './joining-client.ts';
 
 /** Milliseconds that the server lets an open transaction be idle before it ends the session. */
@@ -16,6 +22,9 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
     ...options.orm,
     clientUrl: url,
     pool: { min: 0, max: options.maxConnections },
+    ...(options.statementTimeoutMs > 0 && {
+      onCreateConnection: (session) => limitLockWaits(session as DatabaseConnection),
+    }),
     driverOptions: {
       // pg's own parser of the URL knows sslmode and the other parameters; MikroORM's does not.
       connectionString: url,
@@ -40,6 +49,11 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
   await orm.connect();
   await connection.execute('select 1');
   return { orm, clockSql: 'extract(epoch from clock_timestamp()) * 1000' };
+}
+
+/** As a statement, since poolers refuse start-up parameters that their own configuration does not name. */
+async function limitLockWaits(session: DatabaseConnection): Promise<void> {
+  await session.executeQuery(CompiledQuery.raw(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`));
 }
 
 interface SessionContext {

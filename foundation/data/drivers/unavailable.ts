@@ -28,8 +28,10 @@ const CODES = new Set([
  * does not let in, as after a change of the password.
  */
 const SQL_STATE = /^(08...|28000|28P01|3D000|53300|57P0[1235])$/;
-/** A statement that the server has undone since it took, or waited for a lock, too long: PostgreSQL, MySQL (MariaDB has the number alone), SQLite. */
-const SLOW = /^(57014|ER_QUERY_TIMEOUT|ER_LOCK_WAIT_TIMEOUT|SQLITE_BUSY.*)$/;
+/** A statement that the server has undone since it took too long: PostgreSQL, MySQL (MariaDB has the number alone), SQLite. */
+const SLOW = /^(57014|ER_QUERY_TIMEOUT|SQLITE_BUSY.*)$/;
+/** The same for one that waited for a lock. */
+const LOCKED = /^(55P03|ER_LOCK_WAIT_TIMEOUT)$/;
 const SLOW_ON_MARIADB = 1969;
 /** pg and its pool name these by their text alone. */
 const TEXT =
@@ -47,6 +49,10 @@ export function unavailableOr(error: unknown): unknown {
   const { code, errno, message } = error as { code?: unknown; errno?: unknown; message?: unknown };
   if (errno === SLOW_ON_MARIADB || (typeof code === 'string' && SLOW.test(code)))
     return DatabaseErrors.unavailable('The database did not answer in time', { cause: error });
+  if (typeof code === 'string' && LOCKED.test(code))
+    return DatabaseErrors.unavailable('Something else has locked this in the database for too long', {
+      cause: error,
+    });
   const lost =
     (typeof code === 'string' && (CODES.has(code) || SQL_STATE.test(code))) ||
     (typeof message === 'string' && TEXT.test(message));
