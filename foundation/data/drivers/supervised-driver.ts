@@ -16,6 +16,9 @@ import { type DiskWatch, diskFailure } from './disk-failures.ts';
 import { asUnavailable } from './unavailable.ts';
 import { assertStorable } from './values.ts';
 
+/** Milliseconds between two times that all connections are made anew since a server is read-only. */
+const RENEWAL_MS = 5_000;
+
 /** What is added to a family's own Kysely driver. */
 export interface Supervision {
   readonly guard: TransactionGuard;
@@ -63,6 +66,8 @@ class SupervisedDriver implements Driver {
   readonly #driver: Driver;
   readonly #supervision: Supervision;
   readonly #connections = new WeakMap<DatabaseConnection, SupervisedConnection>();
+  /** When a server last said that it is read-only. */
+  #demotedAt = Number.NEGATIVE_INFINITY;
 
   constructor(driver: Driver, supervision: Supervision) {
     this.#driver = driver;
@@ -79,7 +84,7 @@ class SupervisedDriver implements Driver {
     return this.#operation(async () => {
       const release = await turn?.acquire();
       try {
-        const connection = this.#supervised(await this.#acquire());
+        const connection = await this.#current();
         connection.isReleased = false;
         connection.release = release;
         return connection;
@@ -127,7 +132,8 @@ class SupervisedDriver implements Driver {
     connection.isReleased = true;
     connection.isInTransaction = false;
     try {
-      if (connection.isReadOnly) await (this.#supervision.endConnection ?? closeSocket)(connection.inner);
+      if (connection.isReadOnly) this.#demoted();
+      if (connection.isReadOnly || connection.since < this.#demotedAt) await this.#end(connection);
       await this.#driver.releaseConnection(connection.inner);
     } finally {
       connection.release?.();
@@ -136,6 +142,31 @@ class SupervisedDriver implements Driver {
 
   destroy(): Promise<void> {
     return this.#driver.destroy();
+  }
+
+  /**
+   * A connection that was made after the last demotion. Those from before lead to the same server, where reads would go on, and give what was there before the
+   * failover, until each connection has had a write refused.
+   */
+  async #current(): Promise<SupervisedConnection> {
+    while (true) {
+      const connection = this.#supervised(await this.#acquire());
+      if (connection.since >= this.#demotedAt) return connection;
+      await this.#end(connection);
+      await this.#driver.releaseConnection(connection.inner);
+    }
+  }
+
+  /** What stays read-only says so with each write: not each time are all others made anew. */
+  #demoted(): void {
+    const now = performance.now();
+    if (now - this.#demotedAt > RENEWAL_MS) this.#demotedAt = now;
+  }
+
+  /** The pool replaces it, but for SQLite's, which stays. */
+  async #end(connection: SupervisedConnection): Promise<void> {
+    connection.since = performance.now();
+    await (this.#supervision.endConnection ?? closeSocket)(connection.inner);
   }
 
   /**
@@ -194,6 +225,8 @@ class SupervisedDriver implements Driver {
 
 class SupervisedConnection implements DatabaseConnection {
   readonly inner: DatabaseConnection;
+  /** When it was made. */
+  since = performance.now();
   /** True while no user has it. */
   isReleased = false;
   /** Ends the turn of its user. */

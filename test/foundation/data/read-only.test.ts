@@ -38,6 +38,39 @@ for (const family of FAMILIES) {
     await t.notThrowsAsync(database.ping(1000));
   });
 
+  if (family !== 'sqlite')
+    test(`${family}: after a write was refused as read-only, all connections are left, also those that only read`, async (t) => {
+      const fresh = await freshDatabase(t, family);
+      if (fresh === undefined) return;
+      const database = await openDatabase({ ...fresh.options, pool: { max: 3 }, guardTransactions: false });
+      t.teardown(() => database.close());
+      await database.register(notes);
+      await seed(database);
+      const id = family === 'postgres' ? 'pg_backend_pid()' : 'connection_id()';
+      /** The connections of the pool, all three in use at one time. */
+      const connections = async (sql?: string) => {
+        const all = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+        const uses = all.map(({ resolve }) =>
+          database.transaction(async (em) => {
+            const [row] = await em.execute<{ id: unknown }[]>(`select ${id} as id`);
+            resolve();
+            await Promise.all(all.map(({ promise }) => promise));
+            if (sql !== undefined) await em.execute(sql);
+            return String(row?.id);
+          }),
+        );
+        return Promise.all(uses);
+      };
+      const before = await connections();
+      t.is(new Set(before).size, 3);
+      await database.system().execute(DEMOTE[family]);
+      // Connections take turns in the pool: one of the three refuses, within three.
+      const update = () => database.forTenant(TENANT_A).update(Note, { id: 'a1' }, { views: 7 });
+      const ends = await Promise.allSettled([update(), update(), update()]);
+      t.is(ends.filter(({ status }) => status === 'rejected').length, 1);
+      for (const connection of await connections()) t.false(before.includes(connection), connection);
+    });
+
   test(`${family}: a start on one that is read-only says so, and what to do`, async (t) => {
     const fresh = await freshDatabase(t, family);
     if (fresh === undefined) return;
