@@ -11,6 +11,7 @@ import {
   atS3,
   call,
   createS3Client,
+  HEAD_DEADLINE,
   isMissing,
   isOutOfRange,
   putFailure,
@@ -35,7 +36,7 @@ export async function openS3Store(url: S3Url, clock: Clock, ids: Ids, log: Pick<
 
   async function headOf(Key: string) {
     try {
-      return await call((abortSignal) => client.headObject({ Bucket, Key }, { abortSignal }));
+      return await call((abortSignal) => client.headObject({ Bucket, Key }, { abortSignal }), HEAD_DEADLINE);
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -95,7 +96,10 @@ export async function openS3Store(url: S3Url, clock: Clock, ids: Ids, log: Pick<
       const input = { Bucket, Key: key, ...(Range === undefined ? {} : { Range }) };
       return atS3(async () => {
         try {
-          const found = await call((abortSignal) => client.getObject(input, { abortSignal }), { signal });
+          const found = await call((abortSignal) => client.getObject(input, { abortSignal }), {
+            ...HEAD_DEADLINE,
+            signal,
+          });
           const size = range === undefined ? found.ContentLength : sizeIn(found.ContentRange);
           const body = s3Body(found.Body as Readable, signal);
           if (size !== undefined && found.ETag !== undefined) return { info: infoOf(key, found, size), body };
@@ -139,7 +143,10 @@ export async function openS3Store(url: S3Url, clock: Clock, ids: Ids, log: Pick<
 
     check(signal) {
       return atS3(async () => {
-        await call((abortSignal) => client.headBucket({ Bucket }, { abortSignal }), { signal });
+        await call((abortSignal) => client.headBucket({ Bucket }, { abortSignal }), {
+          ...HEAD_DEADLINE,
+          signal,
+        });
       }, signal);
     },
 

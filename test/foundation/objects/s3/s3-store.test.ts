@@ -258,3 +258,23 @@ async function watchRequests(
 function* sixMib(): Generator<Buffer> {
   for (let i = 0; i < 6; i += 1) yield Buffer.alloc(MIB);
 }
+
+test('a store that takes connections and never answers is given up after 20 s where nothing is sent', async (t) => {
+  t.timeout(60_000);
+  const sockets = new Set<net.Socket>();
+  const silent = net.createServer((socket) => sockets.add(socket.on('error', () => {})));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  const { port } = silent.address() as net.AddressInfo;
+  const { objects } = await openForTest(t, `s3://bucket?endpoint=http://127.0.0.1:${port}`);
+  const space = objects.forTenant('acme');
+  const began = performance.now();
+  const uses = [space.get('a'), space.head('a'), space.delete('a'), space.put('a', 'x', { ifAbsent: true })];
+  for (const end of await Promise.allSettled(uses))
+    t.like(end, { status: 'rejected', reason: { code: 'objects.unavailable' } });
+  t.true(performance.now() - began < 40_000);
+});
