@@ -64,7 +64,7 @@ export const CONNECT_TIMEOUT_MS = 5_000;
  * Seconds that a statement waits for a lock: of a table, and on PostgreSQL of a row too. Who waits has a connection, so it is less than others wait for one of the
  * pool: a table that an operator has locked, or that is being altered, does not keep those waiting who do not need it. Migrations wait longer.
  */
-export const LOCK_TIMEOUT_SECONDS = 3;
+export const LOCK_TIMEOUT_SECONDS = 4;
 /** Milliseconds that a user waits for SQLite's one connection, and that a process waits for another one's write. */
 export const TURN_TIMEOUT_MS = 10_000;
 

@@ -70,7 +70,7 @@ for (const family of ['postgres', 'mysql'] as const) {
         message: 'Something else has locked this in the database for too long',
       });
     }
-    t.true(performance.now() - began < 15_000);
+    t.true(performance.now() - began < 29_000, 'in less than one statement may take');
     await unlock();
     t.true((await tenant.count(Note)) > 0);
   });
