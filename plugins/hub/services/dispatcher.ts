@@ -3,7 +3,7 @@ import { delayAfter } from '../rules/schedule.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
 import type { GeneStore } from '../store/genes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
-import { type DeliveryRow, type EventRow, REASON_LENGTH, type SubscriptionRow } from '../store/tables.ts';
+import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
 import { createArrivals } from './arrivals.ts';
 import { OWN } from './events.ts';
 import type { SendEvent } from './send-event.ts';
@@ -152,7 +152,7 @@ export function createDispatcher(parts: {
       const failed = delivery.attempts + 1;
       const delay = delayAfter(failed, backoff, ids.bytes(1)[0]! / 255, retryAfterMs);
       const dueAt = delay === undefined ? undefined : new Date(clock.now() + delay);
-      await deliveries.failed(delivery, error.slice(0, REASON_LENGTH), dueAt);
+      await deliveries.failed(delivery, error, dueAt);
       counted(delay === undefined ? 'dead' : 'retried');
       // The periodic sweep finds deliveries that are due in a second or later.
       if (delay !== undefined && delay < 1_000) setTimeout(wake, delay + 1).unref();

@@ -1,7 +1,7 @@
 import { finished } from 'node:stream/promises';
 import { type Clock, EgressErrors, GatewayError, parseRetryAfter } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
-import type { EventRow, SubscriptionRow } from '../store/tables.ts';
+import { type EventRow, REASON_LENGTH, type SubscriptionRow } from '../store/tables.ts';
 import type { Keys } from './keys.ts';
 import type { SendSigned } from './requests.ts';
 
@@ -23,7 +23,7 @@ const FAILURES: ReadonlySet<string> = new Set(
 
 /** The outcome of an attempt. */
 export interface Sent {
-  /** A sentence; null for a success, which is every 2xx. */
+  /** A sentence of at most `REASON_LENGTH` characters; null for a success, which is every 2xx. */
   readonly error: string | null;
   /** The milliseconds of the subscriber's `Retry-After`. */
   readonly retryAfterMs: number;
@@ -73,7 +73,7 @@ export function createSendEvent(parts: {
       signal.throwIfAborted();
       if (!(error instanceof GatewayError) || !FAILURES.has(error.code)) throw error;
       const hung = error.code === EgressErrors.timeout.definition.code;
-      return { error: error.message, retryAfterMs: 0, hung };
+      return { error: error.message.slice(0, REASON_LENGTH), retryAfterMs: 0, hung };
     }
   };
 }
