@@ -1,3 +1,4 @@
+import { forEachLimited } from '../../foundation/base/semaphore.ts';
 import { type Identity, REJECTED } from '../access/identity.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import { admit } from './admit.ts';
@@ -25,6 +26,8 @@ export interface CredentialWatch {
 
 /** Milliseconds between two looks: a revocation that this process knows of ends its streams within it. */
 const EVERY_MS = 500;
+/** Credentials that are asked about at one time: one whose authenticator hangs for its 5 s does not keep the others open. */
+const WIDTH = 32;
 
 /** Asks the chain again for as long as streams are open, once for all streams with the same credential. */
 export function createCredentialWatch(
@@ -46,13 +49,12 @@ export function createCredentialWatch(
   }
 
   async function look(): Promise<void> {
-    const answers = new Map<unknown, Promise<boolean>>();
-    for (const watched of open) {
-      const presented = presentedBy(watched) ?? watched;
-      const answer = answers.get(presented) ?? holds(watched);
-      answers.set(presented, answer);
-      if (!(await answer)) watched.stream.abort(AuthErrors.invalid('The credential does not hold any more'));
-    }
+    const credentials = Map.groupBy(open, (watched): unknown => presentedBy(watched) ?? watched);
+    await forEachLimited(credentials.values(), WIDTH, async (streams) => {
+      if (await holds(streams[0]!)) return;
+      for (const watched of streams.filter((one) => open.has(one)))
+        watched.stream.abort(AuthErrors.invalid('The credential does not hold any more'));
+    });
     plan();
   }
 
