@@ -155,7 +155,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       if (!plugin.points?.some((declared) => declared.id === point.id)) {
         throw new Error(`${name} reads ${point.id} without naming it in "points"`);
       }
-      return () => parts.contributions(point.id) as readonly T[];
+      return () => [...parts.contributions(point.id)] as T[];
     },
 
     on(event, listener) {

@@ -204,6 +204,21 @@ test('contributions are seen by the owner of the point, and go with their plugin
   t.deepEqual((await gateway.request('/colors')).body, { colors: [] });
 });
 
+test('a plugin that changes what it was given of a point changes nothing for others', async (t) => {
+  const Colors = extensionPoint<string>('palette.colors');
+  const palette = testPlugin('palette', {
+    points: [Colors],
+    setup: (scope) => {
+      const colors = scope.contributions(Colors);
+      scope.route(publicRoute('/colors', () => ({ colors: (colors() as string[]).splice(0) })));
+      scope.contribute(Colors, 'red');
+    },
+  });
+  await using gateway = await startTestGateway({ plugins: [palette] });
+  t.deepEqual((await gateway.request('/colors')).body, { colors: ['red'] });
+  t.deepEqual((await gateway.request('/colors')).body, { colors: ['red'] });
+});
+
 test('configuration comes from gateway.yaml and the environment, and a bad one fails the plugin alone', async (t) => {
   const shout = testPlugin('shout', {
     config: Type.Object({
