@@ -27,31 +27,28 @@ export function decide(access: Access, identity: Identity, method: string, calle
       if (access.methods.includes(acting.method)) return ALLOW;
       return forbid(`This needs ${oneOf('credential', access.methods)}.`);
     case 'open': {
-      const decision = requireScope(acting, requiredScopes(access.scopes, method));
+      const decision = requireScope(acting, scopesOf(access, method));
       // What protected mode does not open, a credential may.
       return decision.allow || acting !== LOCAL_ANONYMOUS ? decision : UNAUTHENTICATED;
     }
     case 'roles':
       if (!hasAnyRole(acting.roles, access.roles))
         return forbid(`This needs ${oneOf('role', access.roles)}.`);
-      return requireScope(acting, requiredScopes(access.scopes, method));
-    case 'governance':
-      return decideGovernance(access, acting, method);
+      return requireScope(acting, scopesOf(access, method));
+    case 'governance': {
+      const decision = requireScope(acting, scopesOf(access, method));
+      if (!decision.allow || !access.operator || isOperator(acting)) return decision;
+      return forbid('Only administrators of the default tenant may do this.');
+    }
   }
 }
 
-/** A governance rule without scopes is for `admin` alone: the general scopes, which every key has, never open `/admin`. */
-function decideGovernance(
-  access: Access & { kind: 'governance' },
-  identity: Identity,
-  method: string,
-): Decision {
-  const scopes = access.scopes.length === 0 ? [] : requiredScopes(access.scopes, method);
-  const decision = requireScope(identity, [...scopes, ADMIN_SCOPE]);
-  if (decision.allow && access.operator && !isOperator(identity)) {
-    return forbid('Only administrators of the default tenant may do this.');
-  }
-  return decision;
+/** The scopes any one of which a rule asks for; none where it does not look at scopes. */
+export function scopesOf(access: Access, method: string): readonly string[] {
+  if (access.kind === 'public' || access.kind === 'authenticated' || access.kind === 'credential') return [];
+  if (access.kind !== 'governance') return requiredScopes(access.scopes, method);
+  // Without scopes for `admin` alone: the general scopes, which every key has, never open `/admin`.
+  return [...(access.scopes.length === 0 ? [] : requiredScopes(access.scopes, method)), ADMIN_SCOPE];
 }
 
 function requireScope(identity: Identity, scopes: readonly string[]): Decision {

@@ -1,4 +1,4 @@
-import { requiredScopes } from '../access/scopes.ts';
+import { scopesOf } from '../access/decide.ts';
 import type { Access } from '../api/access.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 
@@ -43,13 +43,6 @@ export function describedAccess(
       ...(scopes.length === 0 ? {} : { 'x-required-scopes': scopes }),
     },
   };
-}
-
-function scopesOf(access: Access, method: string): readonly string[] {
-  if (access.kind === 'public' || access.kind === 'authenticated' || access.kind === 'credential') return [];
-  // Without scopes a governance rule is for `admin` alone.
-  if (access.kind !== 'governance') return requiredScopes(access.scopes, method);
-  return [...(access.scopes.length === 0 ? [] : requiredScopes(access.scopes, method)), 'admin'];
 }
 
 function sentenceOf(access: Access, scopes: readonly string[], needsCredential: boolean): string {
