@@ -6,7 +6,7 @@ import { type Headers, headerOf, textHeaderOf } from '../../foundation/http/head
 import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';
-import type { AuthenticationFailure } from '../auth/authenticator.ts';
+import type { AuthenticationFailure, PresentedCredentials } from '../auth/authenticator.ts';
 import type { TenantRecord } from '../tenancy/tenants.ts';
 
 /** How a call ended, once its response is out or will never be. */
@@ -26,6 +26,8 @@ export abstract class CallState implements AbortableCall {
   readonly startedAt: number;
   requestId = '';
   trace!: RequestTrace;
+  /** What the call presented, where that was looked at. */
+  credentials: PresentedCredentials | undefined;
   identity: Identity = ANONYMOUS;
   /** Why a credential that was presented does not count. */
   failure: AuthenticationFailure | undefined;
@@ -69,7 +71,6 @@ export abstract class CallState implements AbortableCall {
     return textHeaderOf(this.headers, 'x-svc-user-id');
   }
 
-  /** `User-Agent` as it was sent. */
   get headers(): Headers {
     return this.request.headers;
   }
@@ -78,6 +79,7 @@ export abstract class CallState implements AbortableCall {
     return isLoopbackCaller(this.request);
   }
 
+  /** As it was sent. */
   get userAgent(): string | undefined {
     return headerOf(this.headers, 'user-agent');
   }

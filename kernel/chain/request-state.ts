@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { AnyDialect } from '../../foundation/errors/render.ts';
-import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';
 
@@ -21,8 +20,6 @@ export class RequestState extends CallState {
   /** What will be sent; `undefined` while that is open, and for what Koa or a stream sends. */
   answer: Answer | undefined;
   giveUp: (() => void) | undefined;
-  /** What the request presented, where that was looked at. */
-  credentials: PresentedCredentials | undefined;
   /** The body, where it was read already. */
   bytes: Promise<Buffer> | undefined;
   readonly request: IncomingMessage;

@@ -23,27 +23,11 @@ import { createEnding, type Ending } from './ending.ts';
 import { GrpcRequest, ServedCall } from './grpc-call.ts';
 import { GrpcState } from './grpc-state.ts';
 
+/** What only the stages of HTTP need. */
+type HttpOnly = 'http' | 'origins' | 'hasStarted' | 'times' | 'bodies' | 'isStrict';
+
 /** Everything that the stages need: what those of HTTP have, and metrics of their own. */
-export interface GrpcChainServices
-  extends Pick<
-    ChainServices,
-    | 'authentication'
-    | 'anonymousAllowed'
-    | 'tenants'
-    | 'trail'
-    | 'limits'
-    | 'traces'
-    | 'log'
-    | 'logFailure'
-    | 'access'
-    | 'clock'
-    | 'ids'
-    | 'sourceAddress'
-    | 'database'
-    | 'streams'
-    | 'credentials'
-    | 'stages'
-  > {
+export interface GrpcChainServices extends Omit<ChainServices, HttpOnly> {
   readonly grpc: GrpcMetrics;
 }
 
@@ -75,11 +59,9 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
     }
     await askStages(services.stages(), 'before', state, 'GRPC');
     if (method === undefined || !isExempt(method)) {
-      await identify(
-        state,
-        new HeaderCredentials(request, 'POST', { path: state.path, target: state.path }),
-        method?.access,
-      );
+      const { path } = state;
+      state.credentials = new HeaderCredentials(request, 'POST', { path, target: path });
+      await identify(state, state.credentials, method?.access);
     }
     await bindTenant(state);
     const room = services.trail.room();
@@ -99,12 +81,7 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
       const method = await admit(state, ending);
       const call = new ServedCall(state, method, services, acceptedAt);
       if (method.definition.countsAsStream === true) release = services.streams.acquire(call, call.userId);
-      if (method.responseStream) {
-        unwatch = services.credentials.watch(
-          state,
-          new HeaderCredentials(state.request, 'POST', { path: state.path, target: state.path }),
-        );
-      }
+      if (method.responseStream) unwatch = services.credentials.watch(state, state.credentials);
       await ending.succeed(await answer(state, method, call));
     } catch (thrown) {
       await ending.fail(thrown);
