@@ -1,3 +1,4 @@
+import { orAborted } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GrpcErrors } from '../../foundation/grpc/errors.ts';
 import { access } from '../api/access.ts';
@@ -103,19 +104,14 @@ function createWatches() {
   }
 
   async function wait(isDue: () => boolean, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (isDue()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const one = { isDue, resume: resolve };
-    const stop = () => resolve();
     waiting.add(one);
-    signal.addEventListener('abort', stop);
+    if (isDue()) resolve();
     try {
-      await promise;
-      signal.throwIfAborted();
+      await orAborted(promise, signal);
     } finally {
       waiting.delete(one);
-      signal.removeEventListener('abort', stop);
     }
   }
 

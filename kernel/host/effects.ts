@@ -66,24 +66,11 @@ export class Effects {
   readonly undo: (() => void | Promise<void>)[] = [];
 }
 
-/** The live effects of a plugin, for the operator's report. */
-export interface EffectReport {
-  readonly routes: readonly string[];
-  readonly grpc: readonly string[];
-  readonly kinds: readonly string[];
-  readonly services: readonly string[];
-  readonly contributions: readonly string[];
-  readonly authenticators: readonly string[];
-  readonly stages: readonly string[];
-  readonly tasks: readonly string[];
-  readonly probes: readonly string[];
-  readonly events: readonly string[];
-  readonly queues: readonly string[];
-  readonly jobs: readonly string[];
-}
+/** The names of a plugin's live effects, for the operator's report. */
+export type EffectReport = ReturnType<typeof reportEffects>;
 
 /** Names what is there. */
-export function reportEffects(effects: Effects): EffectReport {
+export function reportEffects(effects: Effects) {
   return {
     routes: effects.routes.map((r) =>
       r.kind === 'router' ? `* ${r.pattern}` : `${r.methods[0]} ${r.pattern}`,

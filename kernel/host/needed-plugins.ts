@@ -33,7 +33,7 @@ export function withNeeded(only: readonly string[], plugins: Iterable<Plugin>): 
   return { names: [...names], missing: [...missing] };
 }
 
-/** The plugin that a service belongs to, by its id: `records` of `records.sessions`. */
+/** The plugin that a service or an extension point belongs to, by its id: `records` of `records.sessions`. */
 export function ownerOf(serviceId: string): string {
   return serviceId.split('.')[0]!;
 }

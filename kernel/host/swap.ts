@@ -3,19 +3,14 @@ import { Mutex } from '../../foundation/base/semaphore.ts';
 import { type Desired, entryOf } from '../../foundation/config/desired.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
 import type { Address } from '../../foundation/http/address.ts';
-import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
-import type { Events } from '../../foundation/messages/events/events.ts';
-import type { Hints } from '../../foundation/messages/hints/hints.ts';
-import type { JobsHost } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
-import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import { GATEWAY_POINTS } from '../api/points.ts';
-import type { KernelServices } from '../api/services.ts';
 import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
 import { checkKernelRange, readSettings, registrationOf } from './plugin-configuration.ts';
 import { PluginInstance } from './plugin-instance.ts';
+import type { ScopeParts } from './plugin-scope.ts';
 import type { Arrival, Publication } from './publication.ts';
 import type { Slot } from './slot.ts';
 
@@ -23,13 +18,8 @@ import type { Slot } from './slot.ts';
 const SETUP_TIMEOUT = 30_000;
 
 /** What a swap is made of. */
-export interface SwapParts {
-  readonly services: KernelServices;
-  readonly events: Pick<Events, 'on'>;
-  readonly hints: Pick<Hints, 'listen'>;
-  readonly jobs: Pick<JobsHost, 'work'>;
-  readonly durableEvents: Pick<DurableEventsHost, 'subscribe'>;
-  readonly resources: Pick<ResourceHost, 'register'>;
+export interface SwapParts
+  extends Pick<ScopeParts, 'services' | 'events' | 'hints' | 'jobs' | 'durableEvents' | 'resources'> {
   readonly publication: Publication;
   /** Read by plugins for their own variables. */
   readonly env: Environment;

@@ -1,6 +1,7 @@
 import { didYouMean } from '../../foundation/base/nearest-name.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { GATEWAY_POINTS } from '../api/points.ts';
+import { ownerOf } from './needed-plugins.ts';
 import type { Slot } from './slot.ts';
 
 /**
@@ -13,7 +14,7 @@ export function warnOfUnread(slots: readonly Slot[], log: Logger): void {
   const unread = new Set(slots.filter(({ plugin }) => plugin === undefined).map(({ name }) => name));
   for (const { name: plugin, current } of slots) {
     for (const point of new Set(current?.effects.contributions.map(({ pointId }) => pointId))) {
-      if (points.has(point) || unread.has(point.split('.')[0]!)) continue;
+      if (points.has(point) || unread.has(ownerOf(point))) continue;
       const meant = didYouMean(point, [...points]);
       log.warn({ plugin, point }, `no plugin has the extension point ${point}${meant}`);
     }
