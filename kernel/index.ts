@@ -220,6 +220,7 @@ export * from '../foundation/tables/lifecycle-events.ts';
 export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
 export { DEFAULT_TENANT_ID, type Identity, isOperator } from './access/identity.ts';
+export { livingTenant, narrowedTo, reachedTenant, reachOf, requireReach } from './access/reach.ts';
 export { isRole, ROLES, TENANT_ADMINISTRATION } from './access/roles.ts';
 export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
 export { type Access, access } from './api/access.ts';

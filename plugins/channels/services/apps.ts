@@ -9,7 +9,10 @@ import {
   isUniqueViolation,
   isUuid,
   type Leases,
+  livingTenant,
+  narrowedTo,
   type Page,
+  reachOf,
   SecretErrors,
   type SecretOrigin,
   type Secrets,
@@ -21,7 +24,6 @@ import { type AppRow, AppTable, SessionTable } from '../store/tables.ts';
 import { givenReferences, type References, requireLoginSecret, useOf, writersAfter } from './app-rules.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
-import { narrowedTo, reachOf, requireLiving } from './reach.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** Channel apps of one tenant. */
@@ -87,7 +89,7 @@ export function createApps(parts: {
       const errors = [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }];
       throw ChannelErrors.foreignTenant(undefined, { errors });
     }
-    await requireLiving(tenants, tenantId);
+    await livingTenant(tenants, identity, tenantId);
     return tenantId;
   }
 
@@ -143,7 +145,7 @@ export function createApps(parts: {
     async update(identity: Identity, id: string, wanted: AppChanges): Promise<AppRow> {
       const app = await get(identity, id);
       const { tenantId } = app;
-      await requireLiving(tenants, tenantId);
+      await livingTenant(tenants, identity, tenantId);
       const from = originOf(identity);
       await requireAllowed(wanted, from, app);
       try {

@@ -1,8 +1,15 @@
-import { type Clock, type Database, type Identity, isUuid, type Page } from 'agent-gateway';
+import {
+  type Clock,
+  type Database,
+  type Identity,
+  isUuid,
+  narrowedTo,
+  type Page,
+  reachOf,
+} from 'agent-gateway';
 import { type BindingFilter, findBinding, pageOfBindings, revokeBinding } from '../store/bindings.ts';
 import type { BindingRow } from '../store/tables.ts';
 import { ChannelErrors } from './errors.ts';
-import { narrowedTo, reachOf } from './reach.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** What administrators do with bindings (decisions 1.10). Bindings out of the caller's reach are not there. */

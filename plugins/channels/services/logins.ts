@@ -4,6 +4,7 @@ import {
   GatewayError,
   type Identity,
   type Ids,
+  livingTenant,
   type Secrets,
   type TenantEntityManager,
   type Tenants,
@@ -17,7 +18,6 @@ import { loginSecretOf, useOf } from './app-rules.ts';
 import type { Apps } from './apps.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
-import { requireLiving } from './reach.ts';
 import { homeOf, returnPath } from './return-to.ts';
 import { hasHash, hashOf, isSecret, LOGIN_SECONDS, newSecret, SESSION_SECONDS, userHash } from './secrets.ts';
 
@@ -178,7 +178,7 @@ export function createLogins(parts: LoginsParts) {
       const app = await apps.get(identity, appId);
       const { publicUrl } = configuration();
       if (!app.enabled) throw ChannelErrors.appDisabled();
-      await requireLiving(tenants, app.tenantId);
+      await livingTenant(tenants, identity, app.tenantId);
       const challenge = newSecret(ids);
       const createdAt = new Date(clock.now());
       const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);

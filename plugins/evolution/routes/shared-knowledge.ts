@@ -1,6 +1,5 @@
-import { access, parseAuditTime, type Route, route } from 'agent-gateway';
+import { access, parseAuditTime, type Route, reachOf, route } from 'agent-gateway';
 import type { SharedKnowledge } from '../contract.ts';
-import { reachOf } from '../services/sharing/reach.ts';
 import { badMember, Revoke, Revoked } from './sharing-schemas.ts';
 
 /** The revocation of shared knowledge (decisions 1.11). */

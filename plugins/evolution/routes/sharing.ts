@@ -1,7 +1,16 @@
-import { access, type Call, pageOf, type Route, reply, route, type Tenants } from 'agent-gateway';
+import {
+  access,
+  type Call,
+  livingTenant,
+  pageOf,
+  type Route,
+  reachedTenant,
+  reply,
+  route,
+  type Tenants,
+} from 'agent-gateway';
 import { effectiveMode, SHARING_MODES, type SharingMode } from '../contract.ts';
 import { NOTHING_SHARED, type Sharing, type TenantChoice } from '../services/sharing/policies.ts';
-import { requireTenant } from '../services/sharing/reach.ts';
 import type { GlobalSharingRow, TenantSharingRow } from '../store/tables.ts';
 import * as schemas from './sharing-schemas.ts';
 
@@ -125,7 +134,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       summary: 'Read the sharing policy of a tenant, and what it comes to below the global policy',
       schema: { params, ...answers },
       handle: async ({ identity, params: { id } }) => {
-        await requireTenant(tenants, identity, id, { living: false });
+        await reachedTenant(tenants, identity, id);
         return answer(toTenant(id, await globalMode(), await sharing.readTenant(id)));
       },
     }),
@@ -138,7 +147,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       handle: async (call) => {
         const { consume_shared, contribution_mode, labels, reason } = call.body;
         const { id } = call.params;
-        await requireTenant(tenants, call.identity, id, { living: true });
+        await livingTenant(tenants, call.identity, id);
         const changes: Partial<TenantChoice> = {
           ...(consume_shared === undefined ? {} : { consumeShared: consume_shared }),
           ...(contribution_mode === undefined ? {} : { contributionMode: contribution_mode }),
@@ -159,7 +168,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       description: 'What each came to is shown below the global policy of now.',
       schema: { params, query: schemas.HistoryQuery, responses: { 200: schemas.TenantHistory } },
       handle: async ({ identity, params: { id }, query }) => {
-        await requireTenant(tenants, identity, id, { living: false });
+        await reachedTenant(tenants, identity, id);
         const page = pageOf(query, schemas.MAX_PAGE);
         const mode = await globalMode();
         const [rows, total] = await sharing.tenantHistory(id, page);
@@ -174,7 +183,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       schema: { params, headers: schemas.IfMatch, body: schemas.RollBack, ...answers },
       handle: async (call) => {
         const { id } = call.params;
-        await requireTenant(tenants, call.identity, id, { living: true });
+        await livingTenant(tenants, call.identity, id);
         const { version, reason } = call.body;
         const change = schemas.changeOf(call.identity.id, reason, call.headers['if-match']);
         const { before, row } = await sharing.rollBackTenant(id, version, change);

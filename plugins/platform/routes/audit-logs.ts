@@ -12,6 +12,7 @@ import {
   type Identity,
   KernelErrors,
   listOf,
+  narrowedTo,
   nullable,
   type Page,
   pageOf,
@@ -25,7 +26,6 @@ import {
   toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { narrowedTo } from '../services/reach.ts';
 
 const SearchText = Type.String({
   maxLength: 2100,

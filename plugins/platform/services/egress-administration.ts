@@ -7,10 +7,11 @@ import {
   type Identity,
   isOperator,
   isUuid,
+  narrowedTo,
   type Page,
+  reachOf,
   TenantErrors,
 } from 'agent-gateway';
-import { narrowedTo, reachOf } from './reach.ts';
 
 /** The new rule that an administrator asks for. */
 type WantedEgressRule = Omit<EgressRuleSettings, 'tenantId'> & {

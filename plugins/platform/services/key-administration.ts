@@ -13,13 +13,16 @@ import {
   isOperator,
   isUuid,
   KernelErrors,
+  livingTenant,
   type NewApiKey,
   type OpenApiDocument,
   type Page,
+  reachedTenant,
+  reachOf,
   requireGrant,
+  requireReach,
   type Tenants,
 } from 'agent-gateway';
-import { livingTenant, reachedTenant, reachOf, requireReach } from './reach.ts';
 
 /** The new key that an administrator asks for. */
 export interface WantedKey {

@@ -1,6 +1,12 @@
-import type { Identity, Page, Tenants } from 'agent-gateway';
+import {
+  type Identity,
+  livingTenant,
+  narrowedTo,
+  type Page,
+  reachedTenant,
+  type Tenants,
+} from 'agent-gateway';
 import type { Retention, RetentionInForce, RetentionPreview } from '../../records/contract.ts';
-import { livingTenant, narrowedTo, reachedTenant } from './reach.ts';
 
 /** What administrators do with retention. Methods that name a tenant throw `tenant.not-found` for one out of reach. */
 export type RetentionAdministration = ReturnType<typeof createRetentionAdministration>;

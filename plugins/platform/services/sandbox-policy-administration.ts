@@ -2,6 +2,8 @@ import {
   type Database,
   defineErrors,
   type Identity,
+  livingTenant,
+  reachedTenant,
   type TenantEntityManager,
   type Tenants,
 } from 'agent-gateway';
@@ -10,7 +12,6 @@ import {
   type SandboxPolicies,
   type SandboxPolicy,
 } from '../../agent-engine/contract.ts';
-import { livingTenant, reachedTenant } from './reach.ts';
 
 /** The policy in force for a tenant. */
 export interface PolicyInForce {

@@ -4,13 +4,14 @@ import {
   type Identity,
   isOperator,
   type Page,
+  reachedTenant,
+  reachOf,
   type TenantPage,
   type TenantRecord,
   type TenantSettings,
   type Tenants,
 } from 'agent-gateway';
 import type { Provisioning } from '../../records/contract.ts';
-import { reachedTenant, reachOf } from './reach.ts';
 
 /** The settings of a new tenant; absent members get the kernel's defaults. */
 type NewTenant = Partial<TenantSettings> & Pick<TenantSettings, 'name'>;

@@ -1,4 +1,12 @@
-import { type Database, type Identity, KernelErrors, type Page, type Tenants } from 'agent-gateway';
+import {
+  type Database,
+  type Identity,
+  KernelErrors,
+  narrowedTo,
+  type Page,
+  reachOf,
+  type Tenants,
+} from 'agent-gateway';
 import type {
   TenantUsage,
   UsageGranularity,
@@ -6,7 +14,6 @@ import type {
   UsageReports,
   UsageRow,
 } from '../../records/contract.ts';
-import { narrowedTo, reachOf } from './reach.ts';
 
 /** The usage of a tenant, with its name. */
 export interface NamedTenantUsage extends TenantUsage {

@@ -1,13 +1,11 @@
 import test from 'ava';
 import { GatewayError } from '../../../../foundation/base/gateway-error.ts';
-import { DEFAULT_TENANT_ID } from '../../../../kernel/access/identity.ts';
 import type { TenantRecord, TenantSettings } from '../../../../kernel/tenancy/tenants.ts';
-import { reachOf, requireReach } from '../../../../plugins/platform/services/reach.ts';
 import {
   permittedChanges,
   requireOperator,
 } from '../../../../plugins/platform/services/tenant-administration.ts';
-import { CALLERS, type CallerName, OTHER_TENANT, THIRD_TENANT } from './identities.ts';
+import { CALLERS, type CallerName, OTHER_TENANT } from './identities.ts';
 
 const OPERATORS: readonly CallerName[] = ['operator admin', 'operator with role tenant'];
 
@@ -37,18 +35,6 @@ function codeOf(act: () => unknown): string | undefined {
 
 for (const [name, identity] of Object.entries(CALLERS)) {
   const isOperator = OPERATORS.includes(name as CallerName);
-
-  test(`${name}: reaches ${isOperator ? 'every tenant' : 'only his own'}`, (t) => {
-    t.is(reachOf(identity), isOperator ? undefined : identity.tenantId);
-    for (const tenantId of [DEFAULT_TENANT_ID, OTHER_TENANT, THIRD_TENANT]) {
-      const isThere = isOperator || tenantId === identity.tenantId;
-      t.is(
-        codeOf(() => requireReach(identity, tenantId)),
-        isThere ? undefined : 'tenant.not-found',
-        tenantId,
-      );
-    }
-  });
 
   test(`${name}: ${isOperator ? 'may' : 'may not'} do what is the operators' alone`, (t) => {
     const code = codeOf(() => requireOperator(identity, 'create tenants'));

@@ -1,11 +1,7 @@
-import {
-  type Identity,
-  isOperator,
-  isUuid,
-  TenantErrors,
-  type TenantRecord,
-  type Tenants,
-} from 'agent-gateway';
+import { isUuid } from '../../foundation/base/ids.ts';
+import { TenantErrors } from '../../foundation/tables/tenant.ts';
+import type { TenantRecord, Tenants } from '../tenancy/tenants.ts';
+import { type Identity, isOperator } from './identity.ts';
 
 /**
  * The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). It is the
@@ -13,6 +9,16 @@ import {
  */
 export function reachOf(identity: Identity): string | undefined {
   return isOperator(identity) ? undefined : identity.tenantId;
+}
+
+/**
+ * The tenant whose records are shown to a caller who asks for those of `wanted`. Undefined stands for all tenants: operators who name none get
+ * all. Null where `wanted` is out of reach, or no id: there is nothing to show.
+ */
+export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
+  const reach = reachOf(identity);
+  if (wanted === undefined) return reach;
+  return isUuid(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }
 
 /** Throws `tenant.not-found` for a tenant out of reach: a caller that may not see a tenant must not learn that it exists. */
@@ -42,14 +48,4 @@ export async function livingTenant(
   const record = await reachedTenant(tenants, identity, tenantId);
   if (record.deletedAt !== null) throw TenantErrors.isDeleted();
   return record;
-}
-
-/**
- * The tenant whose records are shown to a caller who asks for those of `wanted`. Undefined stands for all tenants: operators who name none get
- * all. Null where `wanted` is out of reach, or no id: there is nothing to show.
- */
-export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
-  const reach = reachOf(identity);
-  if (wanted === undefined) return reach;
-  return isUuid(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }
