@@ -13,7 +13,7 @@ import { kernelRegistrations } from '../foundation/gateway-tables.ts';
 import type { Address } from '../foundation/http/address.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
-import { checkReadiness, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import { createReadiness } from '../foundation/observability/readiness.ts';
 import { type Infrastructure, openInfrastructure } from '../foundation/open-infrastructure.ts';
 import type { FileReport } from '../foundation/resources/report.ts';
 import type { Deployment } from '../kernel/api/deployment.ts';
@@ -95,14 +95,14 @@ export async function rehearse({
   opened.defer(() => authentication.close());
 
   const { metrics } = infrastructure;
-  const readiness: ReadinessParts = {
+  const readiness = createReadiness({
     isServing: () => false,
     pingDatabase: async () => {},
     probes: () => [],
     degraded: () => [],
-  };
+  });
   const exposition = { metrics: () => metrics.text(), metricsType: metrics.contentType };
-  const listeners = silentListeners(compiled(kernelRoutes({ ...readiness, ...exposition })));
+  const listeners = silentListeners(compiled(kernelRoutes({ readiness, ...exposition })));
   const publication = createPublication({
     listeners,
     grpc: { open: async () => {}, prepare: () => () => {}, abandon: async () => {} },
@@ -264,14 +264,14 @@ function settingProblems(plugin: Plugin | undefined, file: GatewayFile, env: Env
 function deploymentOf(
   { metrics }: Infrastructure,
   { database }: Pick<KernelSettings, 'database'>,
-  readiness: ReadinessParts,
+  readiness: Deployment['readiness'],
   host: () => PluginHost,
 ): Deployment {
   return {
     databaseFamily: database.driver,
     uptime: () => 0,
     plugins: () => host().slots.all.map((slot) => pluginStatus(slot, host().desired, VERSION)),
-    readiness: () => checkReadiness(readiness),
+    readiness,
     metrics: { text: () => metrics.text(), contentType: metrics.contentType },
     followLog: () => () => {},
   };

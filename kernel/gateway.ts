@@ -16,7 +16,7 @@ import { createRateLimits } from '../foundation/limits/rate-limits.ts';
 import { createStreamLimit } from '../foundation/limits/stream-limit.ts';
 import { watchLoop } from '../foundation/observability/loop-watch.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
-import { checkReadiness, type Probe, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import { createReadiness, type Probe } from '../foundation/observability/readiness.ts';
 import {
   type Infrastructure,
   type InfrastructureOptions,
@@ -214,14 +214,14 @@ async function openKernel(
     maxMessage,
   });
   const degraded: { read: PluginHost['slots']['degraded'] } = { read: () => [] };
-  const readiness: ReadinessParts = {
+  const readiness = createReadiness({
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
     probes: (): readonly Probe[] => [...infrastructure.probes, ...publication.probes()],
     degraded: () => degraded.read(),
-  };
+  });
   const everywhere = kernelRoutes({
-    ...readiness,
+    readiness,
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
@@ -241,7 +241,7 @@ async function openKernel(
     databaseFamily: options.settings.database.driver,
     uptime: () => infrastructure.clock.monotonic() - startedAt,
     plugins: () => states.read(),
-    readiness: () => checkReadiness(readiness),
+    readiness,
     metrics: { text: () => metrics.text(), contentType: metrics.contentType },
     followLog: options.logging.follow,
   };

@@ -47,8 +47,22 @@ const PROBE_TIMEOUT = 2_000;
 /** Characters of a reason at most. */
 const MAX_REASON = 500;
 
-/** Asks the database and every probe, side by side; takes as long as the slowest, which has a deadline. Reasons hold no credential. */
-export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> {
+/**
+ * Asks the database and every probe, side by side; takes as long as the slowest, which has a deadline. Reasons hold no credential.
+ *
+ * Anybody may ask, as often as they like, and each check takes a connection of the database: calls that come during a check share it.
+ */
+export function createReadiness(parts: ReadinessParts): () => Promise<Readiness> {
+  let underWay: Promise<Readiness> | undefined;
+  return () => {
+    underWay ??= check(parts).finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
+}
+
+async function check(parts: ReadinessParts): Promise<Readiness> {
   const [database, ...checks] = await Promise.all([
     outcome('database', parts.pingDatabase()),
     ...parts.probes().map((probe) => outcome(probe.name, runProbe(probe))),

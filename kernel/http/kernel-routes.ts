@@ -1,16 +1,13 @@
 import { withExample } from '../../foundation/base/schema-example.ts';
 import { Type } from '../../foundation/base/type.ts';
-import {
-  checkReadiness,
-  type Readiness,
-  type ReadinessParts,
-} from '../../foundation/observability/readiness.ts';
+import type { Readiness } from '../../foundation/observability/readiness.ts';
 import { access } from '../api/access.ts';
 import { reply } from '../api/reply.ts';
 import { type Route, route } from '../api/route.ts';
 
 /** What health and metrics ask. */
-export interface KernelRouteParts extends ReadinessParts {
+export interface KernelRouteParts {
+  readiness(): Promise<Readiness>;
   metrics(): Promise<string>;
   readonly metricsType: string;
 }
@@ -32,7 +29,7 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       summary: 'Whether the gateway can serve',
       schema: { responses: { 200: PublicReadiness, 503: NotReady } },
       handle: async () => {
-        const readiness = await checkReadiness(parts);
+        const readiness = await parts.readiness();
         return reply.json(readiness.status === 'ready' ? 200 : 503, toPublic(readiness));
       },
     }),
@@ -49,7 +46,7 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
 }
 
 /** Whether the gateway can serve, with the reasons: for operators, who alone may see addresses and what plugins say of themselves. */
-export function readinessRoute(parts: ReadinessParts): Route {
+export function readinessRoute(check: () => Promise<Readiness>): Route {
   return route({
     method: 'GET',
     path: '/admin/v1/readiness',
@@ -58,7 +55,7 @@ export function readinessRoute(parts: ReadinessParts): Route {
     tag: 'health',
     schema: { responses: { 200: ReadinessReport } },
     handle: async () => {
-      const { isServing, ...readiness } = await checkReadiness(parts);
+      const { isServing, ...readiness } = await check();
       return { ...readiness, serving: isServing };
     },
   });
