@@ -20,7 +20,7 @@ const MAX_MEMBERS = 100;
 const MAX_TEXT = 16_384;
 const MAX_CHARACTERS = 65_536;
 
-/** What may still be copied for one line: a wide and deep object must not stop the process or fill the log. */
+/** What may still be copied for one line: a wide and deep object, or a tree of failures, must not stop the process or fill the log. */
 interface Budget {
   values: number;
   characters: number;
@@ -61,14 +61,15 @@ function copy(value: unknown, depth: number, budget: Budget): unknown {
   }
 }
 
-function copyText(text: string, budget: Budget): string {
-  const clipped = clipText(text, Math.min(MAX_TEXT, Math.max(0, budget.characters)));
+function copyText(text: string, budget: Budget, limit = MAX_TEXT): string {
+  if (budget.characters <= 0 && text !== '') return '…';
+  const clipped = clipText(text, Math.min(limit, budget.characters));
   budget.characters -= clipped.length;
   return clipped;
 }
 
 function copyObject(value: object, depth: number, budget: Budget): unknown {
-  if (value instanceof Error) return errorFields(value);
+  if (value instanceof Error) return errorFields(value, budget);
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if ('toJSON' in value && typeof value.toJSON === 'function') return copy(value.toJSON(), depth + 1, budget);
   if (Array.isArray(value)) {
@@ -180,32 +181,30 @@ export interface ErrorFields {
   readonly errors?: readonly (ErrorFields | string)[];
 }
 
-/** Serializes an error for the log; bounded in depth and length. Secrets in its texts fall to `redactLine` later. */
-export function errorFields(error: Error): ErrorFields {
-  return describe(error, 0);
-}
-
 const MAX_CAUSES = 5;
 const MAX_AGGREGATED = 5;
 const MAX_ERROR_MESSAGE = 4096;
 const MAX_STACK = 8192;
 
-function describe(error: Error, depth: number): ErrorFields {
+/** Serializes an error for the log. Secrets in its texts fall to `redactLine` later. */
+function errorFields(error: Error, budget: Budget, depth = 0): ErrorFields {
   const { code, cause, errors } = error as Error & { code?: unknown; errors?: unknown };
   const hasRoom = depth < MAX_CAUSES;
   return {
     type: error.constructor?.name ?? error.name,
-    message: clipText(String(error.message), MAX_ERROR_MESSAGE),
+    message: copyText(String(error.message), budget, MAX_ERROR_MESSAGE),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(typeof error.stack === 'string' ? { stack: clipText(error.stack, MAX_STACK) } : {}),
-    ...(cause !== undefined && hasRoom ? { cause: describeAny(cause, depth + 1) } : {}),
+    ...(typeof error.stack === 'string' ? { stack: copyText(error.stack, budget, MAX_STACK) } : {}),
+    ...(cause !== undefined && hasRoom ? { cause: failureFields(cause, budget, depth + 1) } : {}),
     ...(Array.isArray(errors) && hasRoom
-      ? { errors: errors.slice(0, MAX_AGGREGATED).map((each) => describeAny(each, depth + 1)) }
+      ? { errors: errors.slice(0, MAX_AGGREGATED).map((each) => failureFields(each, budget, depth + 1)) }
       : {}),
   };
 }
 
-function describeAny(thrown: unknown, depth: number): ErrorFields | string {
-  if (thrown instanceof Error) return describe(thrown, depth);
-  return typeof thrown === 'string' ? clipText(thrown, MAX_ERROR_MESSAGE) : `[${typeof thrown}]`;
+function failureFields(thrown: unknown, budget: Budget, depth: number): ErrorFields | string {
+  budget.values -= 1;
+  if (budget.values < 0) return '[…]';
+  if (thrown instanceof Error) return errorFields(thrown, budget, depth);
+  return typeof thrown === 'string' ? copyText(thrown, budget, MAX_ERROR_MESSAGE) : `[${typeof thrown}]`;
 }

@@ -82,6 +82,20 @@ test('a chain of causes that never ends is cut', (t) => {
   t.true(lines[0]!.length < 60_000);
 });
 
+test('many failures in one call are cut like any other value', (t) => {
+  const { logger, lines, last } = collect();
+  const failure = (levels: number): Error => {
+    const message = `failed ${'x '.repeat(2_000)}`;
+    if (levels === 0) return new Error(message);
+    const below = () => failure(levels - 1);
+    return new AggregateError([below(), below(), below(), below()], message, { cause: below() });
+  };
+  logger.error({ err: failure(4) }, 'a tree');
+  t.like(last(), { err: { type: 'AggregateError', cause: { type: 'AggregateError' } } });
+  logger.error({ failures: Array.from({ length: 90 }, () => failure(0)) }, 'a list');
+  for (const line of lines) t.true(line.length < 150_000, `${line.length}`);
+});
+
 test('values under a secret name are replaced at any depth, whatever they are', (t) => {
   const { logger, last } = collect();
   logger.info({
