@@ -167,8 +167,8 @@ async function targetOf(file: string): Promise<string> {
     if (isSystemError(error, 'ENOENT')) return path.resolve(file);
     throw unresolvable(file, error);
   }
-  // Ends: a chain that never does is ELOOP above.
-  return targetOf(path.resolve(path.dirname(file), next));
+  // A link counts from the folder that it really lies in. Ends: a chain that never does is ELOOP above.
+  return targetOf(path.resolve(await realpath(path.dirname(file)), next));
 }
 
 function unresolvable(file: string, error: unknown): unknown {

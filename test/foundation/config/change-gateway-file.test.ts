@@ -116,6 +116,16 @@ test('the file behind symbolic links is replaced, and the links stay', async (t)
   t.deepEqual(await readdir(path.join(folder, 'real')), ['gateway.yaml']);
 });
 
+test('a link to a file that is not there yet counts from the folder that it really lies in', async (t) => {
+  const { folder } = t.context;
+  await mkdir(path.join(folder, 'deep/config'), { recursive: true });
+  await symlink('deep/config', path.join(folder, 'config'));
+  await symlink('../shared.yaml', path.join(folder, 'deep/config/gateway.yaml'));
+  await changeGatewayFile(path.join(folder, 'config/gateway.yaml'), enable('a', false));
+  t.deepEqual([...(await loadGatewayFile(path.join(folder, 'deep/shared.yaml'))).plugins.keys()], ['a']);
+  t.deepEqual((await readdir(folder)).sort(), ['config', 'deep']);
+});
+
 test('changes at the same time all arrive, and a failing one harms no other', async (t) => {
   const { file } = t.context;
   const names = Array.from({ length: 30 }, (_, index) => `plugin-${index}`);
