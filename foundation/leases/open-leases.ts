@@ -6,6 +6,7 @@ import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import type { Redis } from '../redis/redis.ts';
 import { createLeases } from './create-leases.ts';
 import type { LeaseSignals } from './lease-signals.ts';
+import type { LeaseStore } from './lease-store.ts';
 import { leaseRegistration } from './lease-tables.ts';
 import type { OpenLeases } from './leases.ts';
 import { createMemoryStore } from './memory-store.ts';
@@ -49,7 +50,7 @@ export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
   sweep.unref();
   const isAlone = redis === undefined && database.family === 'sqlite';
   const store = isAlone
-    ? createMemoryStore()
+    ? askingBoth(createMemoryStore(), table)
     : redis === undefined
       ? table
       : createRedisFirstStore({ first: createRedisStore(redis, prefix), second: table, redis, clock });
@@ -69,5 +70,15 @@ export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
       unobserve?.();
       await leases.close();
     },
+  };
+}
+
+/** A store whose strict leases lie in another one: what is held is found, listed and revoked in both. */
+function askingBoth(store: LeaseStore, strict: LeaseStore): LeaseStore {
+  return {
+    ...store,
+    find: async (place) => (await store.find(place)) ?? strict.find(place),
+    revoke: async (place) => (await store.revoke(place)) ?? strict.revoke(place),
+    list: async (key) => [...(await store.list(key)), ...(await strict.list(key))],
   };
 }

@@ -37,6 +37,26 @@ for (const family of FAMILIES) {
   });
 }
 
+for (const family of FAMILIES) {
+  test(`${family}: a strict lease is found, listed and revoked like any other`, async (t) => {
+    const { database } = (await openTestDatabase(t, family)) ?? {};
+    if (database === undefined) return;
+    const leases = await openLeases({ ...common, redis: undefined, database, metrics: newMetrics() });
+    onEnd(t, () => leases.close());
+    for (const strict of [true, false]) {
+      const key = `k-${strict}`;
+      const lease = granted(await leases.tryAcquire(key, { name: 'a', note: 'mine', strict }));
+      t.deepEqual(await leases.find(key, 'a'), { note: 'mine' });
+      t.deepEqual(await leases.list(key), [{ name: 'a', note: 'mine' }]);
+      t.true(await leases.revoke(key, 'a'));
+      t.true(lease.signal.aborted);
+      await lease.release();
+      t.is(await leases.find(key, 'a'), undefined);
+      t.false(await leases.revoke(key, 'a'));
+    }
+  });
+}
+
 test('a lease inside a transaction is refused', async (t) => {
   const { database } = (await openTestDatabase(t, 'sqlite'))!;
   const leases = await openLeases({ ...common, redis: undefined, database, metrics: newMetrics() });
