@@ -179,7 +179,9 @@ function toResponse({ status, statusText, headers, body, url, redirected }: Egre
   const response = new Response(content, { status, headers: fields });
   // A response that was made, not fetched, says nothing of these, by which libraries resolve relative links, and takes no phrase but of Latin letters.
   return Object.defineProperties(response, {
-    ...{ statusText: { value: statusText }, url: { value: url }, redirected: { value: redirected } },
+    statusText: { value: statusText },
+    url: { value: url },
+    redirected: { value: redirected },
   });
 }
 

@@ -91,7 +91,7 @@ export function createConnections(
     lease(tenantId, target, account) {
       if (isClosed) throw KernelErrors.draining();
       if (open >= bounds.open || (openOf.get(account) ?? 0) >= bounds.openPerTenant) {
-        throw EgressErrors.busy(undefined, { headers: { 'retry-after': '1' } });
+        throw EgressErrors.busy();
       }
       // A tenant id holds no blank.
       const key = `${tenantId} ${target.url.origin}`;

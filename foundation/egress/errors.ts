@@ -28,7 +28,12 @@ export const EgressErrors = defineErrors({
     kind: 'upstream',
     title: 'The redirect of the other server cannot be followed',
   },
-  busy: { code: 'egress.busy', kind: 'unavailable', title: 'Too many outbound requests are open' },
+  busy: {
+    code: 'egress.busy',
+    kind: 'unavailable',
+    title: 'Too many outbound requests are open',
+    retryAfter: 1,
+  },
   invalidRule: { code: 'egress.invalid-rule', kind: 'invalid', title: 'The egress rule is not valid' },
   tooManyRules: {
     code: 'egress.too-many-rules',

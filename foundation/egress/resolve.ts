@@ -59,9 +59,7 @@ export function boundResolve(
   }
 
   return async (name, where) => {
-    if (running >= maxLookups) {
-      throw EgressErrors.busy('Too many names are being resolved.', { headers: { 'retry-after': '1' } });
-    }
+    if (running >= maxLookups) throw EgressErrors.busy('Too many names are being resolved.');
     const addresses = await within(dnsTimeout, 'a DNS look-up', run(name, where)).catch((error: Error) => {
       if (!(error instanceof DeadlineError)) throw error;
       throw EgressErrors.timeout(`The name ${name} was not resolved within ${dnsTimeout / 1000} s.`);

@@ -117,7 +117,10 @@ export function toCreatedKey({ record, key }: NewApiKey): Static<typeof CreatedK
 export function keyChanges({ record }: NewApiKey) {
   const { id, tenantId, roles, scopes, expiresAt } = record;
   return {
-    ...{ api_key_id: id, tenant_id: tenantId, roles: roles.join(','), scopes: scopes.join(',') },
+    api_key_id: id,
+    tenant_id: tenantId,
+    roles: roles.join(','),
+    scopes: scopes.join(','),
     expires_at: expiresAt?.toISOString() ?? null,
   };
 }

@@ -197,8 +197,10 @@ export function mockSessionRoute(sessions: Sessions, turns: Turns): Route {
     handle: async (call) => {
       const { identity, tenant, signal } = call;
       await using turn = await turns.begin({
-        ...{ principal: principalOf(call), signal, maxSessions: tenant.maxSessions },
+        principal: principalOf(call),
         isAdmin: isTenantAdmin(identity),
+        maxSessions: tenant.maxSessions,
+        signal,
       });
       await turn.commit({ model: 'demo', source: 'chat', messages: MOCK_MESSAGES, uses: [] });
       call.audit({ sessionId: turn.sessionId });

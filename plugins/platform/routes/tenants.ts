@@ -92,8 +92,11 @@ function toTenant(record: TenantRecord): Static<typeof Tenant> {
 /** What the audit record says of a tenant that was made or changed. */
 function tenantChanges({ id, plan, rateLimitRpm, maxSessions, chatContext }: TenantRecord) {
   return {
-    ...{ tenant_id: id, plan, rate_limit_rpm: rateLimitRpm },
-    ...{ max_sessions: maxSessions, chat_context: chatContext },
+    tenant_id: id,
+    plan,
+    rate_limit_rpm: rateLimitRpm,
+    max_sessions: maxSessions,
+    chat_context: chatContext,
   };
 }
 
