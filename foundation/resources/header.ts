@@ -35,9 +35,12 @@ export function resourceId(kind: string, name: string): string {
 
 const MEMBERS = ['apiVersion', 'kind', 'metadata', 'spec'];
 const METADATA = ['name', 'description', 'labels', 'annotations'];
-const MAX_DESCRIPTION = 1_000;
-const MAX_ANNOTATIONS = 64;
-const MAX_TEXT = 1_000;
+/** Characters of a description. */
+export const MAX_DESCRIPTION = 1_000;
+/** Labels, and annotations, of one resource. */
+export const MAX_ENTRIES = 64;
+/** Characters of a label or annotation. */
+export const MAX_TEXT = 1_000;
 
 /** Checks what all kinds have in common. Reports all problems at once. */
 export function readHeader(value: unknown): HeaderReading {
@@ -116,8 +119,8 @@ function optionalText(value: unknown, report: Report): string | undefined {
 function strings(value: unknown, key: string, report: Report): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   const at = `/metadata/${key}`;
-  if (!isJsonObject(value) || Object.keys(value).length > MAX_ANNOTATIONS) {
-    report(at, `must be a mapping of at most ${MAX_ANNOTATIONS} names to texts`);
+  if (!isJsonObject(value) || Object.keys(value).length > MAX_ENTRIES) {
+    report(at, `must be a mapping of at most ${MAX_ENTRIES} names to texts`);
     return undefined;
   }
   for (const [name, found] of Object.entries(value)) {

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isJsonObject } from '../base/json-object.ts';
-import { API_VERSION, RESOURCE_NAME } from './header.ts';
+import { API_VERSION, MAX_DESCRIPTION, MAX_ENTRIES, MAX_TEXT, RESOURCE_NAME } from './header.ts';
 import type { KindDeclaration } from './kind.ts';
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#';
@@ -8,8 +8,8 @@ const DRAFT = 'http://json-schema.org/draft-07/schema#';
 const texts = (description: string): JsonSchema => ({
   description,
   type: ['object', 'null'],
-  additionalProperties: { type: 'string', maxLength: 1_000 },
-  maxProperties: 64,
+  additionalProperties: { type: 'string', maxLength: MAX_TEXT },
+  maxProperties: MAX_ENTRIES,
 });
 
 const METADATA: JsonSchema = {
@@ -17,7 +17,7 @@ const METADATA: JsonSchema = {
   type: 'object',
   properties: {
     name: { description: 'Unique among the resources of its kind', type: 'string', pattern: RESOURCE_NAME },
-    description: { description: 'For people', type: ['string', 'null'], maxLength: 1_000 },
+    description: { description: 'For people', type: ['string', 'null'], maxLength: MAX_DESCRIPTION },
     labels: texts('For programs that choose among resources'),
     annotations: texts('For programs that keep something with a resource'),
   },

@@ -55,7 +55,6 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
   const times = { ...RESOURCE_TIMES, ...options.times };
   const live = new LiveResources({ limits, times, clock, log });
   const reloadLog = createReloadLog(folder, log);
-  const onChange = () => void follow();
   const followed = createFollowedFolder({
     folder,
     limits,
@@ -63,7 +62,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     clock,
     log,
     watch: options.watch,
-    onChange,
+    onChange: () => void follow(),
   });
   const slots = new WeakMap<KindRegistration, KindSlot>();
   const turns = new Mutex();
@@ -76,8 +75,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     return validateText(yaml, live, limits.problems, limits.fileBytes);
   }
 
-  function source(kind: string, name: string): ResourceSource | undefined {
-    const id = resourceId(kind, name);
+  function sourceOf(id: string): ResourceSource | undefined {
     for (const { documents } of followed.files.all) {
       const found = documents.find((document) => document.id === id);
       if (found === undefined) continue;
@@ -99,10 +97,9 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
   /** A file that comes first would take a resource away from the one that declares it now. */
   function refuseTaken(yaml: string, file: string): void {
     for (const { id } of parseSourceFile(file, yaml).documents) {
-      const [kind, name] = id!.split('/') as [string, string];
-      const other = source(kind, name);
+      const other = sourceOf(id!);
       if (other === undefined || other.file === file) continue;
-      throw ResourceErrors.exists(`The ${kind} ${name} is declared in ${other.file} already.`);
+      throw ResourceErrors.exists(`The ${id!.replace('/', ' ')} is declared in ${other.file} already.`);
     }
   }
 
@@ -124,7 +121,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
       });
     } catch (err) {
       isFollowing = false;
-      log.error({ err, folder: folder }, 'the folder of resources could not be read');
+      log.error({ err, folder }, 'the folder of resources could not be read');
     }
   }
 
@@ -161,7 +158,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
 
     read: (kind, yaml) => readResource(kind, yaml, live, limits),
 
-    source,
+    source: (kind, name) => sourceOf(resourceId(kind, name)),
 
     register<T>(definition: Kind, { plugin, log }: { plugin: string; log: Logger }): KindRegistration<T> {
       if (!new RegExp(KIND_NAME).test(definition.kind)) {
@@ -202,10 +199,10 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
 
     report(): ResourcesReport {
       return {
-        folder: folder,
+        folder,
         exists: followed.exists,
         watching: followed.isPolling ? 'polling' : 'notices',
-        lastReloadAt: lastReloadAt,
+        lastReloadAt,
         files: fileReports(),
       };
     },
