@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { within } from '../../base/deadline.ts';
+import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { SendResult } from './hints.ts';
 
@@ -84,29 +85,31 @@ export interface Outage {
   trouble(reason: unknown): void;
 }
 
-const TROUBLE_EVERY_MS = 60_000;
 /** Connections do not break all at once; what fails this long before an outage is part of it. */
 const OUTAGE_BEGINS_MS = 1_000;
 
 /** @param carrier how the log names it: `Redis` */
 export function createOutage(carrier: string, clock: Clock, log: Logger): Outage {
+  const failed = throttledLog<unknown>(clock, (err, count) =>
+    log.warn({ err, count }, `${carrier} failed in carrying messages`),
+  );
   let isOn = false;
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  let unlogged = 0;
+  /** Failures that may be the beginning of an outage, and the last of them. */
+  let fresh = 0;
   let last: unknown;
   let reporting: NodeJS.Timeout | undefined;
 
   function report(): void {
     reporting = undefined;
-    loggedAt = clock.monotonic();
-    log.warn({ err: last, count: unlogged }, `${carrier} failed in carrying messages`);
-    unlogged = 0;
+    failed(last, fresh);
+    fresh = 0;
   }
 
   return {
     began(reason) {
       clearTimeout(reporting);
       reporting = undefined;
+      fresh = 0;
       if (isOn) return;
       isOn = true;
       log.warn({ err: reason }, `${carrier} is away: work waits for the sweepers until it is back`);
@@ -118,11 +121,9 @@ export function createOutage(carrier: string, clock: Clock, log: Logger): Outage
     },
     trouble(reason) {
       if (isOn) return;
-      unlogged += 1;
+      fresh += 1;
       last = reason;
-      if (reporting !== undefined || clock.monotonic() - loggedAt < TROUBLE_EVERY_MS) return;
-      reporting = setTimeout(report, OUTAGE_BEGINS_MS);
-      reporting.unref();
+      reporting ??= setTimeout(report, OUTAGE_BEGINS_MS).unref();
     },
   };
 }
