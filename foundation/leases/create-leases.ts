@@ -218,9 +218,9 @@ export function createLeases(parts: LeasesParts): OpenLeases {
       asked,
       store,
       clock,
-      lost: () => {
+      lost: (err) => {
         metrics.lost(isNamed);
-        log.warn({ lease: ticket.key }, 'a lease was lost while it was held');
+        log.warn({ lease: ticket.key, err }, 'a lease was lost while it was held');
       },
       released: () => {
         held.delete(ticket.id);

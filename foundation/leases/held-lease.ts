@@ -14,8 +14,8 @@ export interface HeldLeaseParts {
   readonly asked: number;
   readonly store: LeaseStore;
   readonly clock: Clock;
-  /** Called once when the lease is lost while it is held. */
-  readonly lost: () => void;
+  /** Called once when the lease is lost while it is held, with what kept it from being renewed, where something did. */
+  readonly lost: (cause: unknown) => void;
   /** Called once at the release; resolves when the store knows of it, and never rejects. */
   readonly released: () => Promise<void>;
 }
@@ -31,6 +31,8 @@ export class HeldLease implements Lease {
   #renewal: NodeJS.Timeout | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
+  /** What kept the latest renewals from coming through. */
+  #failure: unknown;
   #isOver = false;
   #released: Promise<void> | undefined;
 
@@ -68,7 +70,7 @@ export class HeldLease implements Lease {
   lose(reason: Error): void {
     if (this.#isOver) return;
     this.#end();
-    this.#parts.lost();
+    this.#parts.lost(reason.cause);
     this.#abort.abort(reason);
   }
 
@@ -99,10 +101,16 @@ export class HeldLease implements Lease {
     this.#watch();
     if (this.#isOver) return;
     const asked = clock.monotonic();
-    const outcome = await store.renew(ticket).catch(() => undefined); // the store is away: what counts is how long the lease lasts
+    // The store is away: what counts is how long the lease lasts.
+    const outcome = await store.renew(ticket).catch((error: unknown) => {
+      this.#failure = error;
+    });
     if (this.#isOver) return;
     if (outcome === 'gone') this.#heldUntil = Number.NEGATIVE_INFINITY;
-    else if (outcome !== undefined) this.#heldUntil = asked + ticket.ttl;
+    else if (outcome !== undefined) {
+      this.#heldUntil = asked + ticket.ttl;
+      this.#failure = undefined;
+    }
     this.#watch();
     if (this.#isOver) return;
     if (outcome === 'revoked') this.revoke();
@@ -115,7 +123,7 @@ export class HeldLease implements Lease {
     clearTimeout(this.#deadline);
     const left = this.#heldUntil - clock.monotonic() - Math.min(ticket.ttl / 10, MARGIN_MS);
     if (left <= 0) {
-      this.lose(LeaseErrors.lost());
+      this.lose(LeaseErrors.lost(undefined, { cause: this.#failure }));
       return;
     }
     this.#deadline = setTimeout(() => this.#watch(), Math.ceil(left));

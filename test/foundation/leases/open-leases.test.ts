@@ -123,6 +123,23 @@ test('the log says which lease was lost', async (t) => {
   t.like(JSON.parse(lines[0]!), { msg: 'a lease was lost while it was held', lease: 'report-of-may' });
 });
 
+test('the log says why a lease was lost', async (t) => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) };
+  const { logger: log } = createLogger({ level: 'warn', destination });
+  const store = {
+    ...createMemoryStore(),
+    isLeased: true,
+    renew: () => Promise.reject(new Error('permission denied for table kernel_leases')),
+  };
+  const leases = createLeases({ ...common, log, store, metrics: newMetrics() });
+  const lease = await leases.acquire('report-of-may', { ttl: 1_000 });
+  await until(() => lease.signal.aborted);
+  const line = JSON.parse(lines[0]!);
+  t.like(line, { msg: 'a lease was lost while it was held', lease: 'report-of-may' });
+  t.is(line.err.message, 'permission denied for table kernel_leases');
+});
+
 test('signals travel to another process by the events of the gateway', async (t) => {
   if (!(await available(t, 'redis'))) return;
   const channel = `test-${randomBytes(8).toString('hex')}`;
