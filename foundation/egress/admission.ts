@@ -17,7 +17,7 @@ export interface Admission {
   addressesOf(place: Place): Promise<readonly string[]>;
 }
 
-/** Addresses of one name that are looked at; a connection is tried to the first of them only. */
+/** Addresses of one name that a connection may try, one after the other. */
 const MAX_ADDRESSES = 64;
 
 /** Makes it. `otherwise` is what holds where no rule speaks of a request. */

@@ -47,7 +47,10 @@ export interface Logging {
    * known, and every request has one. Credentials are taken out of it like out of any other line.
    */
   access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
-  /** Calls `listener` with every later line as it is written, but as JSON where the output is pretty. Returns a function that ends it. */
+  /**
+   * Calls `listener` with every later line as it is written, but as JSON where the output is pretty; one that throws gets no more. Returns a function
+   * that ends it.
+   */
   follow(listener: (line: string) => void): () => void;
   /** Takes a secret that became known out of every later line. */
   hide(secret: string): void;
@@ -71,9 +74,18 @@ export function createLogger(options: LoggerOptions): Logging {
   );
   const hidden = createHiddenTexts(options.secrets ?? []);
   const followers = new Set<(line: string) => void>();
+  /** Who logs must not fail because of who reads along. */
+  const notify = (follower: (line: string) => void, line: string) => {
+    try {
+      follower(line);
+    } catch (err) {
+      followers.delete(follower);
+      setImmediate(() => logger.error({ err }, 'a listener to the log failed and gets no more lines'));
+    }
+  };
   const hide = (line: string) => {
     const shown = hidden.hideIn(line);
-    for (const follower of followers) follower(shown);
+    for (const follower of followers) notify(follower, shown);
     return shown;
   };
   const timestamp = timestamps(clock);

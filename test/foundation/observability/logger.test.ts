@@ -7,13 +7,13 @@ import { cpuNow } from '../../support/cpu-time.ts';
 
 function collect(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];
-  const { logger, access } = createLogger({
+  const { logger, access, follow } = createLogger({
     level: 'info',
     destination: { write: (line) => lines.push(line) },
     clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6), monotonic: () => 0 },
     ...options,
   });
-  return { logger, access, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> };
+  return { logger, access, follow, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> };
 }
 
 test('a line has an ISO time, the level as a word, the fields and the message', (t) => {
@@ -94,6 +94,24 @@ test('many failures in one call are cut like any other value', (t) => {
   t.like(last(), { err: { type: 'AggregateError', cause: { type: 'AggregateError' } } });
   logger.error({ failures: Array.from({ length: 90 }, () => failure(0)) }, 'a list');
   for (const line of lines) t.true(line.length < 150_000, `${line.length}`);
+});
+
+test('a listener to the log that throws fails nobody who logs, and gets no more lines', async (t) => {
+  const { logger, access, follow, lines, last } = collect();
+  const heard: string[] = [];
+  let calls = 0;
+  follow(() => {
+    calls += 1;
+    throw new Error('not ready');
+  });
+  follow((line) => heard.push(line));
+  logger.info('one');
+  access('info', request);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.is(calls, 1);
+  t.like(last(), { level: 'error', err: { message: 'not ready' } });
+  t.is(lines.length, 3);
+  t.deepEqual(heard, lines);
 });
 
 test('values under a secret name are replaced at any depth, whatever they are', (t) => {
