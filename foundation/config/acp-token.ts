@@ -11,7 +11,7 @@ import {
   writeFlushed,
 } from '../base/durable-file.ts';
 import type { Ids } from '../base/ids.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { ConfigurationError, fileError } from './configuration-error.ts';
 
 /** The operator's static token and where it came from. */
 export type AcpToken =
@@ -63,7 +63,7 @@ export async function ensureAcpToken(options: {
   } catch (error) {
     if (error instanceof ConfigurationError || !isSystemError(error)) throw error;
     // With the variable the same disk would fail for the database next.
-    if (isDiskFull(error)) throw invalid(file, DISK_IS_FULL, error);
+    if (isDiskFull(error)) throw fileError(file, DISK_IS_FULL, error);
     throw unusable(file, `cannot be kept (${error.code})`, error);
   }
 }
@@ -101,9 +101,5 @@ async function keepToken(file: string, token: string): Promise<boolean> {
 }
 
 function unusable(file: string, reason: string, cause?: unknown): ConfigurationError {
-  return invalid(file, `${reason}; or set SVC_ACP_TOKEN`, cause);
-}
-
-function invalid(file: string, message: string, cause: unknown): ConfigurationError {
-  return new ConfigurationError([{ name: '', file, message }], { cause });
+  return fileError(file, `${reason}; or set SVC_ACP_TOKEN`, cause);
 }

@@ -6,7 +6,7 @@ import { isSystemError, writeAtomically } from '../base/durable-file.ts';
 import { whileLocked } from '../base/file-lock.ts';
 import { isJsonObject } from '../base/json-object.ts';
 import { Mutex } from '../base/semaphore.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { type ConfigurationError, fileError } from './configuration-error.ts';
 import { type GatewayFile, type OnFailure, parseGatewayFile, readGatewayText } from './gateway-file.ts';
 import { parseYaml } from './yaml-source.ts';
 
@@ -51,7 +51,7 @@ export function changeGatewayFile(file: string, change: GatewayFileChange): Prom
     // Where there is nothing to write, the folder may be read-only.
     return isSame
       ? after
-      : asFileProblem(file, () => whileLocked(target, write, (reason) => problem(file, reason)));
+      : asFileProblem(file, () => whileLocked(target, write, (reason) => fileError(file, reason)));
   });
 }
 
@@ -76,7 +76,7 @@ function stringify(file: string, document: Document): string {
 }
 
 function shared(file: string, cause?: unknown): ConfigurationError {
-  return problem(
+  return fileError(
     file,
     'cannot be changed by itself, since it shares values by anchors; edit it by hand',
     cause,
@@ -136,12 +136,8 @@ async function asFileProblem<T>(file: string, write: () => Promise<T>): Promise<
       error.code === 'EBUSY'
         ? 'is mounted as a single file, mount its folder instead'
         : `cannot be written (${error.code})`;
-    throw problem(file, reason, error);
+    throw fileError(file, reason, error);
   }
-}
-
-function problem(file: string, message: string, cause?: unknown): ConfigurationError {
-  return new ConfigurationError([{ name: '', file, message }], { cause });
 }
 
 async function modeOf(target: string): Promise<number> {
@@ -173,7 +169,7 @@ async function targetOf(file: string): Promise<string> {
 
 function unresolvable(file: string, error: unknown): unknown {
   if (!isSystemError(error)) return error;
-  return problem(file, `cannot be read (${error.code})`, error);
+  return fileError(file, `cannot be read (${error.code})`, error);
 }
 
 /** One queue for all files: changes are rare, and links alias paths. */

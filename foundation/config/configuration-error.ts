@@ -21,6 +21,11 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** The error for a file that cannot be used as a whole. */
+export function fileError(file: string, message: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError([{ name: '', file, message }], { cause });
+}
+
 /** Whether something is wrong with a variable, and not with a file alone. */
 export function namesVariable(error: unknown): boolean {
   return error instanceof ConfigurationError && error.problems.some(({ file }) => file === undefined);

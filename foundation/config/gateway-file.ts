@@ -2,7 +2,7 @@ import { isSystemError, readTextFile } from '../base/durable-file.ts';
 import { isJsonObject } from '../base/json-object.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { Type } from '../base/type.ts';
-import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import { ConfigurationError, type ConfigurationProblem, fileError } from './configuration-error.ts';
 import { field } from './field.ts';
 import { type ConfigSources, decodeConfig, type Environment, type SourcePlace } from './read-config.ts';
 import { parseYaml, type YamlSource } from './yaml-source.ts';
@@ -116,17 +116,13 @@ export function pluginSources(file: GatewayFile, name: string, env: Environment)
 export async function readGatewayText(path: string): Promise<string | undefined> {
   try {
     const read = await readTextFile(path, MAX_GATEWAY_FILE_BYTES);
-    if ('problem' in read) throw unreadable(path, read.problem);
+    if ('problem' in read) throw fileError(path, read.problem);
     return read.text;
   } catch (error) {
     if (isSystemError(error, 'ENOENT')) return undefined;
-    if (isSystemError(error)) throw unreadable(path, `cannot be read (${error.code})`, error);
+    if (isSystemError(error)) throw fileError(path, `cannot be read (${error.code})`, error);
     throw error;
   }
-}
-
-function unreadable(file: string, message: string, cause?: unknown): ConfigurationError {
-  return new ConfigurationError([{ name: '', file, message }], { cause });
 }
 
 function readPlugins(
