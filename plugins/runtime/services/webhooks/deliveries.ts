@@ -37,6 +37,8 @@ export const DeliverWebhook = defineJob(
 /** Deliveries in progress or queued in this process at one time, and those in progress for one webhook: all 20 webhooks of a tenant stay below its 64 open requests. */
 export const CONCURRENCY = 400;
 export const PER_WEBHOOK = 3;
+/** Those in progress at one time for all webhooks whose receivers take seconds or hang: the other half is always for receivers that answer. */
+const SLOW = CONCURRENCY / 2;
 /** Milliseconds: the longest `Retry-After` that is honoured. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
 /** Milliseconds until it is looked again whether a deleted tenant was restored. */
@@ -64,7 +66,7 @@ interface DeliveriesParts {
 /** Makes the handler of the job, and `attempt` for tests of a webhook. */
 export function createDeliveries(parts: DeliveriesParts) {
   const { send, jobs, tenants, clock, ids, log, backoff, changed, counted } = parts;
-  const placeOf = createPlaces(PER_WEBHOOK, clock);
+  const placeOf = createPlaces(PER_WEBHOOK, SLOW, clock);
 
   /** One attempt, not yet in the log. A receiver that answers 410 gets nothing more. Throws the reason of `signal`. */
   async function attempt(
