@@ -5,8 +5,8 @@ import type { PlainWhere } from './conditions.ts';
 /** How all rows are read. */
 export interface EachRowQuery<E, Field extends keyof E & string> {
   /**
-   * The order: properties that together are different in every row of the tenant, none of them null, and none of them in the condition. Best those of an index that begins
-   * with the tenant, since each page is found by them.
+   * The order: properties that together are different in every row of the tenant, none of them null, and none of them in the condition, but for a lower bound of the first.
+   * Best those of an index that begins with the tenant, since each page is found by them.
    */
   readonly by: readonly (keyof E & string)[];
   /** Properties to read, those of `by` among them; default: all. */

@@ -5,6 +5,7 @@ import {
   rowsByTenant,
   type TenantEntityManager,
 } from 'agent-gateway';
+import { createSweptUntil } from '../../records/contract.ts';
 import { deleteRuns } from './run-archive.ts';
 import type { WorkflowTables } from './tables.ts';
 
@@ -14,24 +15,31 @@ const EVENTS = 1_000;
 /** How often a transaction that lost a race is retried. */
 const RETRIES = 5;
 
+/**
+ * Milliseconds: a sweep of events goes so far back before the one before it, and one looks at all runs so often. Runs that take longer than that are swept when
+ * all are: at the latest so much later than others.
+ */
+const SWEEP_BACK_MS = 24 * 3_600_000;
+
 /** Statuses of runs that have ended, with the event that ended them. Such runs never change. */
 const ENDED = [
   { status: 'completed', last: 'run.completed' },
   { status: 'cancelled', last: 'run.cancelled' },
 ] as const;
 
-/** Pages of ended runs that are older, oldest start first: runs that took longer than others come late, but never too early. */
+/** Pages of ended runs that are older, oldest start first, from that start on: runs that took longer than others come late, but never too early. */
 async function* endedBefore(
   entities: TenantEntityManager,
   { runs }: WorkflowTables,
-  before: Date,
+  { before, from }: { readonly before: Date; readonly from?: Date | undefined },
   signal?: AbortSignal,
 ) {
+  const begun = from === undefined ? {} : { startedAt: { $gte: from.getTime() } };
   const end = before.getTime();
   const query = { by: ['startedAt', 'id'], fields: ['id', 'startedAt', 'completedAt'] } as const;
   for (const { status, last } of ENDED) {
     let ids: string[] = [];
-    for await (const run of eachRow(entities, runs, { status }, query)) {
+    for await (const run of eachRow(entities, runs, { status, ...begun }, query)) {
       signal?.throwIfAborted();
       if (run.startedAt >= end) break;
       if (run.completedAt != null && run.completedAt < end) ids.push(run.id);
@@ -67,7 +75,7 @@ export function retainedRuns(
     },
     async *deleteBefore(tenantId, before, signal) {
       const entities = database.forTenant(tenantId);
-      for await (const { ids } of endedBefore(entities, tables, before, signal)) {
+      for await (const { ids } of endedBefore(entities, tables, { before }, signal)) {
         const deleted = await entities.transaction((inside) => deleteRuns(inside, tables, ids), {
           retries: RETRIES,
         });
@@ -83,6 +91,7 @@ export function retainedWorkflows(
   tables: WorkflowTables,
 ): readonly RetainedRecords[] {
   const { events } = tables;
+  const sweepOfEvents = createSweptUntil({ overlap: SWEEP_BACK_MS, wholeEvery: SWEEP_BACK_MS });
   return [
     retainedRuns(database, tables, {
       name: 'workflow_runs',
@@ -96,13 +105,14 @@ export function retainedWorkflows(
         const entities = database.forTenant(tenantId);
         if (before === undefined) return entities.count(events, {});
         let found = 0;
-        for await (const { ids, last } of endedBefore(entities, tables, before))
+        for await (const { ids, last } of endedBefore(entities, tables, { before }))
           found += await entities.count(events, { runId: { $in: ids }, type: { $ne: last } });
         return found;
       },
       async *deleteBefore(tenantId, before, signal) {
         const entities = database.forTenant(tenantId);
-        for await (const { ids, last } of endedBefore(entities, tables, before, signal)) {
+        const { from, ended } = sweepOfEvents(tenantId, before);
+        for await (const { ids, last } of endedBefore(entities, tables, { before, from }, signal)) {
           for (let deleted = EVENTS; deleted === EVENTS; ) {
             signal.throwIfAborted();
             // The last event stays: it shows followers of the run that nothing more will come.
@@ -111,6 +121,7 @@ export function retainedWorkflows(
             yield deleted;
           }
         }
+        ended();
       },
     },
   ];

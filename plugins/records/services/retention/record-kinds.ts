@@ -1,4 +1,5 @@
 import { type Database, eachRow, type Leases, type RetainedRecords, retainedRows } from 'agent-gateway';
+import { createSweptUntil } from '../../contract.ts';
 import { ExecutionReceipt } from '../../store/receipts.ts';
 import { Session, SessionMessageEntity } from '../../store/sessions.ts';
 import { UsageRecordRow } from '../../store/usage.ts';
@@ -19,6 +20,7 @@ export function recordKinds(
   },
 ): readonly RetainedRecords[] {
   const { database, leases } = parts;
+  const sweepOfMessages = createSweptUntil();
 
   const sessions: RetainedRecords = {
     ...retainedRows(database, {
@@ -51,7 +53,14 @@ export function recordKinds(
     }),
     async *deleteBefore(tenantId, before, signal) {
       const entities = database.forTenant(tenantId);
-      const query = { by: ['id'], fields: ['id', 'createdAt'], page: SESSIONS } as const;
+      const query = {
+        by: ['updatedAt', 'id'],
+        fields: ['id', 'createdAt', 'updatedAt'],
+        page: SESSIONS,
+      } as const;
+      const { from, ended } = sweepOfMessages(tenantId, before);
+      // A session that was not used since has lost all of its messages before.
+      const used = from === undefined ? {} : { updatedAt: { $gte: from } };
       let old: string[] = [];
       const deleteOld = async () => {
         const theirs = { sessionId: { $in: old }, createdAt: { $lt: before } };
@@ -60,7 +69,7 @@ export function recordKinds(
         if (deleted < MESSAGES) old = [];
         return deleted;
       };
-      for await (const { id, createdAt } of eachRow(entities, Session, {}, query)) {
+      for await (const { id, createdAt } of eachRow(entities, Session, used, query)) {
         signal.throwIfAborted();
         if (createdAt < before) old.push(id);
         while (old.length >= SESSIONS) yield await deleteOld();
@@ -69,6 +78,7 @@ export function recordKinds(
         signal.throwIfAborted();
         yield await deleteOld();
       }
+      ended();
     },
   };
 

@@ -58,6 +58,13 @@ eachDatabase(test, 'every row is read once and in order, however pages fall', as
       `${page}`,
     );
     const query = { by: ['at', 'place', 'seq'], fields: ['at', 'place', 'seq'], page } as const;
+    const since = new Date(1_700_000_000_124);
+    const later = await all(eachRow(entities, Visit, { at: { $gte: since } }, query));
+    t.deepEqual(
+      later.map(({ place, seq }) => ({ place, seq })),
+      sorted.filter(({ at }) => at >= since).map(({ place, seq }) => ({ place, seq })),
+      `from a time on, ${page}`,
+    );
     t.deepEqual(await all(eachRow(entities, Visit, {}, query)), sorted, `${page}`);
   }
   const some = await all(eachRow(entities, Visit, { place: 'p5' }, { by: ['seq'], page: 2 }));

@@ -5,6 +5,7 @@ import {
   type RetainedRecords,
   RetentionPoint,
 } from '../../../../../kernel/index.ts';
+import { recordKinds } from '../../../../../plugins/records/services/retention/record-kinds.ts';
 import { createSweep } from '../../../../../plugins/records/services/retention/sweep.ts';
 import { manualClock, type TestGateway } from '../../../../../testing/index.ts';
 import { eachGatewayDatabase, type FreshDatabase, gatewayDatabase } from '../../../../support/databases.ts';
@@ -218,6 +219,49 @@ eachGatewayDatabase(test, 'messages go by whole turns, and the conversation goes
   await say('third');
   t.is((await call('GET', '/v1/sessions/s1')).messages.length, 4);
   t.is((await count(tenant.id)).session_messages, 4);
+});
+
+test('a later sweep of messages looks only at sessions that were used since', async (t) => {
+  const fresh = (await gatewayDatabase(t, 'sqlite'))!;
+  const { gateway, clock, count } = await startSwept(t, fresh);
+  const tenant = await gateway.makeTenant();
+  const call = callsAs(gateway, tenant.token, 'ada');
+  const say = (id: string) => {
+    const ask = { model: 'demo', messages: [{ role: 'user', content: 'hi' }] };
+    return call('POST', '/v1/agent/chat', ask, { 'x-svc-session-id': id });
+  };
+  const { database } = gateway.gateway.services;
+  let seen: string[] = [];
+  const watched = (tenantId: string) => {
+    const entities = database.forTenant(tenantId);
+    return {
+      erase: entities.erase.bind(entities),
+      rows: async (...query: Parameters<typeof entities.rows>) => {
+        const rows = await entities.rows(...query);
+        seen.push(...(rows as { id: string }[]).map(({ id }) => id));
+        return rows;
+      },
+    };
+  };
+  const parts = { ...gateway.gateway.services, database: { forTenant: watched } };
+  const kind = recordKinds(parts as never).find(({ name }) => name === 'session_messages')!;
+  const sweep = async () => {
+    seen = [];
+    let deleted = 0;
+    for await (const batch of kind.deleteBefore(tenant.id, new Date(clock.now() - DAY_MS), never))
+      deleted += batch;
+    return deleted;
+  };
+  for (const id of ['old', 'used']) await say(id);
+  clock.advance(2 * DAY_MS);
+  await say('used');
+  t.is(await sweep(), 4);
+  t.deepEqual(seen.toSorted(), ['old', 'used']);
+  clock.advance(2 * DAY_MS);
+  await say('new');
+  t.is(await sweep(), 2);
+  t.deepEqual(seen.toSorted(), ['new', 'used']);
+  t.is((await count(tenant.id)).session_messages, 2);
 });
 
 test('a session whose turn is in flight is left alone, and what fails is its own misfortune', async (t) => {
