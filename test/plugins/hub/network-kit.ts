@@ -119,7 +119,7 @@ export async function taken(member: Keeper): Promise<Readonly<Record<string, str
   const { database } = member.gateway.services;
   const rows = await database
     .forTenant(member.tenant.id)
-    .rows(GeneTable, { source: 'hub' }, { limit: 1_000 });
+    .rows(GeneTable, { source: 'hub' }, { limit: 10_000 });
   return Object.fromEntries(rows.map(({ taskClass, state }) => [taskClass, state]));
 }
 

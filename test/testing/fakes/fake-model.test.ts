@@ -17,13 +17,17 @@ const piecesOf = (body: string) =>
   });
 
 test('each call gets the next answer, and the last one again; plain and streamed say the same', async (t) => {
-  const model = fakeModel('First.', { pieces: ['Sec', 'ond.'] }, ({ messages }) => `${messages.length} said`);
+  const model = fakeModel(
+    'First.',
+    { pieces: ['Sec', 'ond.'] },
+    ({ messages }) => `${messages.at(-1)?.role} said`,
+  );
   await using gateway = await startTestGateway({ plugins: await bundledPlugins(), model });
   const chat = async (stream: boolean) => (await ask(gateway, '/v1/chat/completions', stream)).body;
   t.is((await chat(false)).choices[0].message.content, 'First.');
   t.deepEqual(piecesOf(await chat(true)), ['Sec', 'ond.']);
   const { length } = model.requests;
-  t.regex((await chat(false)).choices[0].message.content, /^\d said$/);
+  t.regex((await chat(false)).choices[0].message.content, /^user said$/);
   t.is(piecesOf(await chat(true)).join(''), (await chat(false)).choices[0].message.content);
   t.is(length, 2);
   t.is(model.requests[0]?.messages.at(-1)?.content, 'What now?');
