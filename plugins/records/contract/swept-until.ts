@@ -1,3 +1,5 @@
+import { recentMap } from 'agent-gateway';
+
 /** Where sweeps begin. */
 export interface SweptUntilOptions {
   /** Milliseconds that a sweep begins earlier than the one before has ended. Default: an hour, for replicas whose clocks differ and commits that were still being written. */
@@ -15,6 +17,8 @@ export interface TenantSweep {
 }
 
 const HOUR_MS = 3_600_000;
+/** Tenants that are remembered; of others all is looked at again. */
+const MAX_TENANTS = 10_000;
 
 /**
  * Remembers until when the records of a kind were deleted, by tenant, so that a sweep reads what it deletes and not all that earlier ones have left. In this
@@ -24,7 +28,7 @@ export function createSweptUntil({
   overlap = HOUR_MS,
   wholeEvery = Number.POSITIVE_INFINITY,
 }: SweptUntilOptions = {}) {
-  const reached = new Map<string, { readonly until: number; readonly whole: number }>();
+  const reached = recentMap<{ readonly until: number; readonly whole: number }>(MAX_TENANTS);
   return (tenantId: string, before: Date): TenantSweep => {
     const end = before.getTime();
     const last = reached.get(tenantId);
