@@ -186,6 +186,11 @@ export {
   retainedRows,
   rowsByTenant,
 } from '../foundation/protection/retained-records.ts';
+export {
+  createSweptUntil,
+  type SweptUntilOptions,
+  type TenantSweep,
+} from '../foundation/protection/swept-until.ts';
 export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
 export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
 export {

@@ -12,5 +12,4 @@ export * from './contract/receipts.ts';
 export * from './contract/retention.ts';
 export * from './contract/sessions.ts';
 export * from './contract/skills.ts';
-export * from './contract/swept-until.ts';
 export * from './contract/token-counts.ts';

@@ -152,8 +152,12 @@ class SupervisedDriver implements Driver {
     while (true) {
       const connection = this.#supervised(await this.#acquire());
       if (connection.since >= this.#demotedAt) return connection;
-      await this.#end(connection);
-      await this.#driver.releaseConnection(connection.inner);
+      try {
+        await this.#end(connection);
+      } finally {
+        // Else a connection that is broken already would be missing in the pool for ever.
+        await this.#driver.releaseConnection(connection.inner);
+      }
     }
   }
 

@@ -1,11 +1,11 @@
 import {
+  createSweptUntil,
   type Database,
   eachRow,
   type RetainedRecords,
   rowsByTenant,
   type TenantEntityManager,
 } from 'agent-gateway';
-import { createSweptUntil } from '../../records/contract.ts';
 import { deleteRuns } from './run-archive.ts';
 import type { WorkflowTables } from './tables.ts';
 

@@ -1,5 +1,11 @@
-import { type Database, eachRow, type Leases, type RetainedRecords, retainedRows } from 'agent-gateway';
-import { createSweptUntil } from '../../contract.ts';
+import {
+  createSweptUntil,
+  type Database,
+  eachRow,
+  type Leases,
+  type RetainedRecords,
+  retainedRows,
+} from 'agent-gateway';
 import { ExecutionReceipt } from '../../store/receipts.ts';
 import { Session, SessionMessageEntity } from '../../store/sessions.ts';
 import { UsageRecordRow } from '../../store/usage.ts';

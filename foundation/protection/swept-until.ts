@@ -1,4 +1,4 @@
-import { recentMap } from 'agent-gateway';
+import { recentMap } from '../base/recent-map.ts';
 
 /** Where sweeps begin. */
 export interface SweptUntilOptions {
