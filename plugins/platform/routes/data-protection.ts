@@ -66,8 +66,9 @@ export function dataProtectionRoutes(
         answerHeaders: Type.Object({ 'content-disposition': Type.String() }),
       },
       answerType: 'application/json; charset=utf-8',
-      handle: async ({ tenant, query, signal, log }) => {
-        const text = await data.export(tenant, query.user_id, signal);
+      handle: async (call) => {
+        const { tenant, query, signal, log } = call;
+        const text = await data.export(tenant, query.user_id, call, signal);
         const document = Readable.from(text, { objectMode: false });
         // The answer has begun: the connection is closed, so that no client takes a part for the whole.
         document.on('error', (err) => log.error({ err }, 'an export was broken off'));

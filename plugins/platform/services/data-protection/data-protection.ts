@@ -29,6 +29,8 @@ export const DataProtectionErrors = defineErrors({
 const LATE_MS = 60_000;
 /** How often a deletion that lost a race in the database is retried. */
 const RETRIES = 5;
+/** The event by which the audit log knows that an export has begun. */
+const EXPORT_BEGUN = 'export.begun';
 /** Tables that a refusal names. */
 const NAMED = 5;
 
@@ -53,6 +55,12 @@ export function renameInAudit(
   return async ({ user_id: userId, pseudonym, before }, { tenantId = '', signal }) => {
     await audit.renameInDetails(tenantId, { userId, pseudonym, before: new Date(before) }, signal);
   };
+}
+
+/** Whose call asks for an export. */
+interface Asked {
+  readonly identity: { readonly id: string };
+  readonly requestId: string;
 }
 
 /** The result of an erasure: the number of records of each kind, and the pseudonym that replaces the user in records that stay. */
@@ -114,14 +122,22 @@ export function createDataProtection(parts: DataProtectionParts) {
   }
 
   return {
-    /** The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are thrown while the text is read. */
+    /**
+     * The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are thrown while the text is read. The audit log names who asked
+     * before anything leaves: the record of the call is written at its end, and never where the process ends before.
+     */
     async export(
       tenant: Pick<TenantRecord, 'id' | 'name' | 'plan' | 'createdAt'>,
       userId: string | undefined,
+      asked: Asked,
       signal: AbortSignal,
     ): Promise<AsyncIterable<string>> {
       const data = contributions();
       await requireAll(tenant.id, data);
+      await audit.note(tenant.id, EXPORT_BEGUN, {
+        ...{ by: asked.identity.id, request_id: asked.requestId },
+        ...(userId !== undefined && { user_id: userId }),
+      });
       const head = {
         tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan, created_at: tenant.createdAt },
         user_id: userId ?? null,

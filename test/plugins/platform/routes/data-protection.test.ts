@@ -357,17 +357,25 @@ test('a caller who does not read holds an export up, and one who leaves ends it'
   const endless = testPlugin('endless', { setup: (scope) => scope.contribute(PersonalDataPoint, data) });
   const gateway = await startProtected(t, { plugins: [endless] });
   const leave = new AbortController();
-  const response = await fetch(`${gateway.url}${EXPORT}`, {
-    headers: { authorization: `Bearer ${gateway.token}` },
+  const response = await fetch(`${gateway.url}${EXPORT}?user_id=ada`, {
+    headers: { authorization: `Bearer ${gateway.token}`, 'x-request-id': 'one-of-hers' },
     signal: leave.signal,
   });
   t.is(response.status, 200);
+  // Part of it has left, and would have without a trace if the process ended here: the record of the call comes at its end.
+  const logs = async (action: string) =>
+    (await gateway.request(`/v1/audit-logs?action=${encodeURIComponent(action)}`)).body.audit_logs;
+  await until(async () => (await logs('export.begun')).length > 0);
+  const [begun] = await logs('export.begun');
+  t.like(begun.detail.changes, { by: 'static-token', request_id: 'one-of-hers', user_id: 'ada' });
+  t.deepEqual(await logs(`GET ${EXPORT}`), []);
   // What fits into the buffers of both sides, and nothing after that.
   await settled(() => given, 1_000, 20_000);
   t.true(given < 5_000, `${given} records`);
   t.false(isOver);
   leave.abort();
   await until(() => isOver);
+  await until(async () => (await logs(`GET ${EXPORT}`)).length > 0);
 });
 
 const Diary = defineEntity({
