@@ -102,7 +102,12 @@ export type {
 } from '../foundation/egress/egress.ts';
 export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
-export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
+export {
+  type EgressRulePage,
+  type EgressRuleSettings,
+  type EgressRules,
+  egressPlaceProblems,
+} from '../foundation/egress/rules.ts';
 export { cozeCode, type ErrorDialect, problemOf } from '../foundation/errors/render.ts';
 export { byteRange } from '../foundation/http/byte-range.ts';
 export { cookieOf, type NewCookie, setCookie } from '../foundation/http/cookies.ts';

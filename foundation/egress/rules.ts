@@ -149,20 +149,37 @@ const MAX_PRIORITY = 1_000_000;
 
 /** What is wrong with a rule, by the names of its members on the wire; empty when it is good. */
 function ruleProblems(settings: EgressRuleSettings): readonly FieldError[] {
-  const { hostPattern, pathPrefix = '/', action, priority = 0 } = settings;
-  const problems: FieldError[] = [];
-  const refuse = (member: string, message: string) => problems.push({ pointer: `/body/${member}`, message });
-  if (parseHostPattern(hostPattern) === undefined) {
-    refuse('host_pattern', 'must be a host, *.example.com or *, with an optional port: api.example.com:8443');
-  }
-  if (!/^\/[^?#\p{Cc}]*$/u.test(pathPrefix) || normalPath(pathPrefix).length > MAX_PATH_PREFIX) {
-    refuse('path_prefix', `must be a path without query, ${MAX_PATH_PREFIX} characters at most: /v1`);
-  }
-  if (action !== 'allow' && action !== 'deny') refuse('action', 'must be allow or deny');
+  const { action, priority = 0 } = settings;
+  const problems = [...egressPlaceProblems(settings)];
+  if (action !== 'allow' && action !== 'deny') problems.push(problem('action', 'must be allow or deny'));
   if (!Number.isInteger(priority) || Math.abs(priority) > MAX_PRIORITY) {
-    refuse('priority', `must be a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}`);
+    problems.push(problem('priority', `must be a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}`));
   }
   return problems;
+}
+
+/**
+ * What `create` would refuse in the host and the path of a rule, by their names on the wire, to be reported together with what else is wrong with a
+ * body. What is not said is not judged.
+ */
+export function egressPlaceProblems({
+  hostPattern,
+  pathPrefix = '/',
+}: Partial<Pick<EgressRuleSettings, 'hostPattern' | 'pathPrefix'>>): readonly FieldError[] {
+  const problems: FieldError[] = [];
+  if (hostPattern !== undefined && parseHostPattern(hostPattern) === undefined) {
+    const message = 'must be a host, *.example.com or *, with an optional port: api.example.com:8443';
+    problems.push(problem('host_pattern', message));
+  }
+  if (!/^\/[^?#\p{Cc}]*$/u.test(pathPrefix) || normalPath(pathPrefix).length > MAX_PATH_PREFIX) {
+    const message = `must be a path without query, ${MAX_PATH_PREFIX} characters at most: /v1`;
+    problems.push(problem('path_prefix', message));
+  }
+  return problems;
+}
+
+function problem(member: string, message: string): FieldError {
+  return { pointer: `/body/${member}`, message };
 }
 
 /** A good rule as it is stored: hosts and paths in the one spelling in which requests are compared with them. */

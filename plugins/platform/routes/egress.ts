@@ -21,7 +21,7 @@ import {
 import type { Static } from 'typebox';
 import type { EgressAdministration } from '../services/egress-administration.ts';
 import { searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { done, IdParams, MAX_PAGE } from './common.ts';
+import { done, IdParams, MAX_PAGE, refusing } from './common.ts';
 
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
@@ -144,6 +144,7 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
       failures: ['not-found'],
       summary: 'Allow or deny outbound requests of a tenant by host and path',
       schema: { body: CreateEgressRule, responses: { 201: EgressRuleSchema } },
+      refuse: refusing(rules.problems),
       handle: async (call) => {
         const rule = toEgressRule(await rules.create(call.identity, toWantedRule(call.body)));
         const { id, created_at: _, ...said } = rule;

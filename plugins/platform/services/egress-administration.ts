@@ -4,6 +4,8 @@ import {
   type EgressRulePage,
   type EgressRuleSettings,
   type EgressRules,
+  egressPlaceProblems,
+  type FieldError,
   type Identity,
   isOperator,
   isUuid,
@@ -38,6 +40,13 @@ export function createEgressAdministration(rules: EgressRules) {
     async list(identity: Identity, tenantId: string | undefined, page: Page): Promise<EgressRulePage> {
       const only = narrowedTo(identity, tenantId);
       return only === null ? { records: [], total: 0 } : rules.list({ ...page, tenantId: only });
+    },
+    /** What is wrong with the host and the path in the body of a new rule, which may have other errors as well. */
+    problems({ host_pattern, path_prefix }: Readonly<Record<string, unknown>>): readonly FieldError[] {
+      return egressPlaceProblems({
+        ...(typeof host_pattern === 'string' && { hostPattern: host_pattern }),
+        ...(typeof path_prefix === 'string' && { pathPrefix: path_prefix }),
+      });
     },
     /** Throws `egress.foreign-tenant`, and what the kernel's rules refuse. Without `tenantId`: for the caller's own tenant. */
     async create(identity: Identity, wanted: WantedEgressRule): Promise<EgressRule> {

@@ -49,6 +49,14 @@ test('what is wrong with a rule is told by field', async (t) => {
     '/body/host_pattern',
     '/body/path_prefix',
   ]);
+  t.deepEqual(
+    await pointers({ host_pattern: 'http://a', action: 'maybe', path_prefix: 'v1', priority: 0.5 }),
+    ['/body/action', '/body/host_pattern', '/body/path_prefix', '/body/priority'],
+  );
+  t.deepEqual(await pointers({ host_pattern: 5, path_prefix: {}, action: 'deny' }), [
+    '/body/host_pattern',
+    '/body/path_prefix',
+  ]);
   t.deepEqual(await pointers({ host_pattern: '*', action: 'maybe', priority: 0.5 }), [
     '/body/action',
     '/body/priority',
