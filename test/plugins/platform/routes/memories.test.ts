@@ -44,6 +44,28 @@ test('a user is found by any name, however the client writes it into the header'
   t.deepEqual([control.status, control.body.errors[0].pointer], [400, '/headers/x-svc-user-id']);
 });
 
+eachGatewayDatabase(
+  test,
+  'users and keys are apart that differ only in case, accents or blanks',
+  async (t, { environment }) => {
+    const { request } = await startContextGateway(t, { env: environment });
+    const keys = ['tea', 'Tea', 'tea ', 'téa', 'te\u0301a', 'ｔea'];
+    for (const key of keys)
+      await request(`/v1/memories/${encodeURIComponent(key)}`, put(key, as('ana').headers));
+    const { memories } = (await request('/v1/memories', as('ana'))).body;
+    const pairs = memories.map(({ key, value }: { key: string; value: string }) => [key, value]);
+    t.deepEqual(
+      pairs.toReversed(),
+      keys.map((key) => [key, key]),
+    );
+    for (const user of ['Ana', 'áná']) t.is((await request('/v1/memories', as(user))).body.total, 0, user);
+    const remove = { method: 'DELETE' };
+    t.is((await request('/v1/memories/TEA', { ...remove, ...as('ana') })).status, 404);
+    t.is((await request('/v1/memories/tea', { ...remove, ...as('Ana') })).status, 404);
+    t.is((await request('/v1/memories', as('ana'))).body.total, keys.length);
+  },
+);
+
 test('a tenant does not see the memories of another', async (t) => {
   const { request, makeTenant } = await startContextGateway(t);
   const [one, two] = [await makeTenant(), await makeTenant()];
