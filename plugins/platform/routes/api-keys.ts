@@ -18,7 +18,12 @@ import {
   toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
+import {
+  type KeyAdministration,
+  NO_MOMENT,
+  tenantOfNewKey,
+  type WantedKey,
+} from '../services/key-administration.ts';
 import { done, IdParams, MAX_PAGE, Name, refusing } from './common.ts';
 
 const Word = Type.String({ maxLength: 100 });
@@ -101,9 +106,7 @@ export function toExpiry(text: string | null | undefined): Date | null {
   if (text === undefined || text === null) return null;
   const moment = parseAuditTime(text, 'to');
   if (moment !== undefined) return moment;
-  throw KernelErrors.invalidRequest(undefined, {
-    errors: [{ pointer: '/body/expires_at', message: 'must be an RFC 3339 timestamp without a leap second' }],
-  });
+  throw KernelErrors.invalidRequest(undefined, { errors: [NO_MOMENT] });
 }
 
 const toApiKey = toWire(ApiKey);

@@ -14,9 +14,9 @@ import {
   Type,
   withExample,
 } from 'agent-gateway';
-import { expiryProblems } from '../services/key-administration.ts';
+import { expiryProblems, writtenExpiryProblems } from '../services/key-administration.ts';
 import { CreatedKey, ExpiresAt, KEY_HEADERS, keyChanges, toCreatedKey, toExpiry } from './api-keys.ts';
-import { Name } from './common.ts';
+import { Name, refusing } from './common.ts';
 
 /** Name of the first key where the request has none. */
 const FIRST_KEY = 'bootstrap';
@@ -51,6 +51,7 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
         }),
         responses: { 201: withExample(CreatedKey, FIRST_GRANT) },
       },
+      refuse: refusing(({ expires_at: expiry }) => writtenExpiryProblems(expiry, clock.now())),
       handle: async (call) => {
         const { identity, body } = call;
         if (identity.method !== 'static_token') {

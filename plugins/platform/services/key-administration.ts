@@ -17,6 +17,7 @@ import {
   type NewApiKey,
   type OpenApiDocument,
   type Page,
+  parseAuditTime,
   reachedTenant,
   reachOf,
   requireGrant,
@@ -134,10 +135,21 @@ function newKeyProblems(
 ): readonly FieldError[] {
   const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
   const { unknown } = grantProblems(ANYBODY, { roles: texts(roles), scopes: texts(scopes) }, also);
-  const moment = typeof expiry === 'string' ? new Date(expiry) : undefined;
-  const isMoment = moment !== undefined && !Number.isNaN(moment.getTime());
-  return [...unknown, ...expiryProblems(isMoment ? moment : null, now)];
+  return [...unknown, ...writtenExpiryProblems(expiry, now)];
 }
+
+/** The problems of the `expires_at` of a body, which may be anything: a value of a wrong type is skipped. */
+export function writtenExpiryProblems(expiry: unknown, now: number): readonly FieldError[] {
+  if (typeof expiry !== 'string') return [];
+  const moment = parseAuditTime(expiry, 'to');
+  return moment === undefined ? [NO_MOMENT] : expiryProblems(moment, now);
+}
+
+/** The problem of an expiry that is well-formed and no time, such as a leap second. */
+export const NO_MOMENT: FieldError = {
+  pointer: '/body/expires_at',
+  message: 'must be an RFC 3339 timestamp without a leap second',
+};
 
 /** The problems of a new key's expiry; `null` is never. */
 export function expiryProblems(expiresAt: Date | null, now: number): readonly FieldError[] {

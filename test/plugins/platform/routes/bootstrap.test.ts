@@ -68,6 +68,11 @@ test('a bad name and a bad expiry are told', async (t) => {
     '/body/expires_at',
     '/body/name',
   ]);
+  for (const expires_at of ['2001-01-01T00:00:00Z', '2090-12-31T23:59:60Z']) {
+    const both = await request(BOOTSTRAP, { method: 'POST', body: { name: '', expires_at } });
+    const pointers = both.body.errors.map(({ pointer }: { pointer: string }) => pointer);
+    t.deepEqual(pointers, ['/body/name', '/body/expires_at'], expires_at);
+  }
   const past = await request(BOOTSTRAP, { method: 'POST', body: { expires_at: '2001-01-01T00:00:00Z' } });
   t.is(past.body.errors[0].message, 'must be in the future');
 });
