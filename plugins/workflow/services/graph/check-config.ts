@@ -76,7 +76,7 @@ function checkHumanTask(node: ConfiguredNode, check: ConfigCheck): void {
 function checkAutomatic(node: ConfiguredNode, type: NodeType | undefined, check: ConfigCheck): void {
   const { retry, ...config } = node.config;
   if (retry !== undefined) checkRetry(node, retry, check);
-  const usable = type && checkMembers(node, config, type.config, check);
+  const usable = type && checkMembers(node, config, type.config, check, ['retry']);
   const modes: TemplateModes = type?.templates ?? {};
   checkTemplates(node, config, modes, check);
   if (type === undefined || usable === undefined) return;
@@ -190,8 +190,9 @@ function checkMembers(
   config: JsonObject,
   schema: TSchema,
   check: ConfigCheck,
+  checkedElsewhere: readonly string[] = [],
 ): UsableConfig | undefined {
-  const problems = schemaProblems(schema, config, check.suggest);
+  const problems = schemaProblems(schema, config, check.suggest, checkedElsewhere);
   for (const { rule, pointer, message } of problems) {
     reportMember(node, pointer, message, graphCode(rule), check);
   }

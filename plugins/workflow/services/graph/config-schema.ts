@@ -19,16 +19,21 @@ const MAX_REPORTED = 50;
 /** Errors that are looked at: they are compared with one another. */
 const MAX_READ = 500;
 
-/** What a schema says of a value, one problem for each member. Throws for a schema that is no valid JSON Schema. */
+/**
+ * What a schema says of a value, one problem for each member. Throws for a schema that is no valid JSON Schema.
+ *
+ * @param checkedElsewhere members that the value may have beside those of the schema; messages list them too
+ */
 export function schemaProblems(
   schema: TSchema,
   value: JsonObject,
   suggest: Suggest,
+  checkedElsewhere: readonly string[] = [],
 ): readonly SchemaProblem[] {
   const byPointer = new Map<string, SchemaProblem>();
   for (const error of schemaErrors(schema, value).errors) {
     if (byPointer.size === MAX_REPORTED) break;
-    const problem = describe(error, suggest);
+    const problem = describe(error, suggest, error.instancePath === '' ? checkedElsewhere : []);
     if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
   }
   return [...byPointer.values()];
@@ -55,7 +60,7 @@ function withoutBranches(errors: readonly SchemaError[]): readonly SchemaError[]
   );
 }
 
-function describe(error: SchemaError, suggest: Suggest): SchemaProblem {
+function describe(error: SchemaError, suggest: Suggest, alsoKnown: readonly string[]): SchemaProblem {
   const { instancePath, parentSchema } = error;
   const { missing, extra } = memberOf(error);
   if (missing !== undefined) {
@@ -65,7 +70,7 @@ function describe(error: SchemaError, suggest: Suggest): SchemaProblem {
   if (extra === undefined) {
     return { rule: 'config-invalid', pointer: instancePath, message: `${messageOf(error)}.` };
   }
-  const known = Object.keys((parentSchema?.properties as object | undefined) ?? {});
+  const known = [...Object.keys((parentSchema?.properties as object | undefined) ?? {}), ...alsoKnown];
   const listed = known.length === 0 ? '' : ` Known are ${known.join(', ')}.`;
   return {
     rule: 'config-unknown',

@@ -194,6 +194,12 @@ const MESSAGES: readonly (readonly [type: string, config: JsonObject, message: R
     { prompt: 'Go', modle: 'a' },
     /config\/modle is not known\. Did you mean "model"\? Known are prompt, agent/,
   ],
+  [
+    'service_task',
+    { url: 'http://a', Retry: { max_attempts: 3 } },
+    /config\/Retry is not known\. Did you mean "retry"\? Known are url, .*, secret_headers, retry\.$/,
+  ],
+  ['human_task', { form: 'a' }, /Known are assignee, instructions, timeout\.$/],
   ['service_task', { url: '{{input.base}}/a' }, /begins with a template.*make the whole URL one template\.$/],
   [
     'service_task',
