@@ -47,18 +47,12 @@ function connectConsumer(url: string, onError: (error: Error) => void): Consumer
   const keep = (connection: Redis) => {
     connection.on('error', onError);
     all.push(connection);
+    easeRefusals(connection);
     return connection;
   };
   const main = keep(
     new Redis(url, { ...common, maxRetriesPerRequest: null, socketTimeout: SILENCE_DEADLINE_MS }),
   );
-  // After a refusal (a read-only replica, no memory, no permission) BullMQ asks again at once, for ever.
-  const { sendCommand } = main;
-  main.sendCommand = (...args) => {
-    const answer = sendCommand.apply(main, args);
-    const isScript = args[0].name.startsWith('eval');
-    return isScript && answer instanceof Promise ? answer.catch(rejectLater) : answer;
-  };
   // BullMQ gives no way to reach its copy while that has never been connected.
   const { duplicate } = main;
   main.duplicate = ((override?: Partial<RedisOptions>) =>
@@ -71,9 +65,28 @@ function connectConsumer(url: string, onError: (error: Error) => void): Consumer
   };
 }
 
-async function rejectLater(error: Error): Promise<never> {
-  // A script that the server does not know is no refusal: it is sent in full then.
-  if (error.name === 'ReplyError' && !error.message.startsWith('NOSCRIPT')) await pause(REFUSAL_DELAY_MS);
+/** The version of a Redis that does not tell it: BullMQ waits to the millisecond for what is delayed then. */
+const UNKNOWN_VERSION = 'redis_version:6.2.0';
+
+/** Stands between BullMQ and a Redis that refuses commands: a read-only replica, one without memory, a role without the right. */
+function easeRefusals(connection: Redis): void {
+  const { sendCommand } = connection;
+  connection.sendCommand = (...args) => {
+    const answer = sendCommand.apply(connection, args);
+    if (!(answer instanceof Promise)) return answer;
+    const easedAnswer = answer.catch((error: Error) => eased(args[0].name, error));
+    // The client's own checks look at the command, and not at what is returned here.
+    easedAnswer.catch(() => {});
+    return easedAnswer;
+  };
+}
+
+async function eased(command: string, error: Error): Promise<string> {
+  if (error.name !== 'ReplyError') throw error;
+  // A consumer that is refused the version would end for good.
+  if (command === 'info') return UNKNOWN_VERSION;
+  // It asks again at once, for ever. A script that the server does not know is no refusal: it is sent in full then.
+  if (command.startsWith('eval') && !error.message.startsWith('NOSCRIPT')) await pause(REFUSAL_DELAY_MS);
   throw error;
 }
 
@@ -121,7 +134,6 @@ export function receiveFromRedis(parts: RedisReceptionParts, queueId: string, ha
   const worker = new Worker(queueId, handOver, {
     connection: connections.main,
     prefix,
-    skipVersionCheck: true,
     autorun: false,
     concurrency: hands.concurrency,
     drainDelay: BLOCK_SECONDS,

@@ -131,6 +131,30 @@ test('a Redis that refuses writes is not asked again and again, and fills no log
   await eventually(() => got.includes(1_000));
 });
 
+for (const rights of ['+@all', '-info'])
+  test(`a delayed message is waited for as long as it is delayed, and no whole second (${rights})`, async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === undefined) return;
+    const admin = redis.client();
+    await admin.call('acl', 'setuser', 'gateway', 'on', '>secret', '~*', '&*', '+@all', rights);
+    const commands: string[][] = [];
+    const monitor = await admin.monitor();
+    t.teardown(() => monitor.disconnect());
+    monitor.on('monitor', (_time: string, args: string[]) => commands.push(args));
+    const { queue } = await openTold(t, { redisUrl: `redis://gateway:secret@127.0.0.1:${redis.port}` });
+    const got: number[] = [];
+    queue.listen(Steps, async ({ n }) => void got.push(n));
+    for (let n = 0; n < 3; n += 1) await send(queue, { n }, { delay: 400 });
+    await eventually(() => got.length === 3);
+    const waits = commands
+      .filter(([name]) => name?.toLowerCase() === 'bzpopmin')
+      .map((args) => Number(args.at(-1)));
+    t.true(
+      waits.some((seconds) => seconds < 0.5),
+      `seconds: ${waits.join()}`,
+    );
+  });
+
 test('a message in the hands of a process that is killed comes again', async (t) => {
   const redis = await startOwnRedis(t);
   if (redis === undefined) return;
