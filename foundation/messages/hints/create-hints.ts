@@ -23,7 +23,6 @@ import {
 /** What brings messages from a publisher to a consumer. `createHints` makes hints of it. */
 export interface Carrier {
   readonly form: HintForm;
-  readonly delivers: boolean;
   /** Takes one message over, within 1 s. Never rejects. */
   send(queueId: string, message: Message): Promise<SendResult>;
   /** Begins to hand the messages of a queue to `hands`. */
@@ -99,7 +98,7 @@ export function createHints(carrier: Carrier, { clock, ids, log, metrics }: Hint
 
   return {
     form: carrier.form,
-    delivers: carrier.delivers,
+    delivers: true,
 
     async send(queue, payload, options = {}) {
       assertOutsideTransaction(`publishing to the queue ${queue.id}`);
@@ -221,7 +220,7 @@ function createQueueMetrics(metrics: PluginMetrics) {
   return {
     published: metrics.counter({
       name: 'svc_queue_published_total',
-      help: 'Messages that were published, by what became of them: ok, full, away, none.',
+      help: 'Messages that were published, by what became of them: ok, full, away.',
       labels: ['queue', 'result'],
     }),
     deliveries: metrics.counter({

@@ -46,8 +46,8 @@ export function defineHint<const S extends TSchema>(id: string, schema: S): Hint
  */
 export interface Hints {
   /**
-   * Hands a hint over. True when a consumer will see it; false when too many wait, or the carrier is away or not there (the consumer's
-   * sweeper finds the work). Answers within 1 s and never rejects for an outage. After `false` the hint may still arrive.
+   * Hands a hint over. True when a consumer will see it; false when too many wait, or the carrier is away (the consumer's sweeper
+   * finds the work). Answers within 1 s and never rejects for an outage. After `false` the hint may still arrive.
    *
    * @throws queue.payload-invalid, queue.payload-too-large, queue.id-invalid, queue.option-invalid (`delay`)
    * @throws an error inside a database transaction: publish after the commit, or the consumer looks too early
@@ -60,7 +60,7 @@ export interface Hints {
    * @throws queue.option-invalid, queue.closed
    */
   listen<T>(hint: HintRef<T>, handle: HintHandler<T>, options?: HintOptions): HintConsumer;
-  /** False with the sweeper-only form: nothing that is published arrives. */
+  /** @deprecated Each form delivers. */
   readonly delivers: boolean;
   /** What carries the messages. */
   readonly form: HintForm;
@@ -68,8 +68,8 @@ export interface Hints {
   close(): Promise<void>;
 }
 
-/** In this process, Redis, PostgreSQL, or nothing. */
-export type HintForm = 'process' | 'redis' | 'postgres' | 'sweeper';
+/** In this process, through Redis, or through PostgreSQL. */
+export type HintForm = 'process' | 'redis' | 'postgres';
 
 /** How a message is published; everything has a default. */
 export interface SendOptions {
@@ -116,8 +116,8 @@ export interface HintConsumer {
   stop(drain: number): Promise<void>;
 }
 
-/** `full`: too many wait; `away`: the carrier does not answer; `none`: there is no carrier. */
-export type SendResult = 'ok' | 'full' | 'away' | 'none';
+/** `full`: too many wait; `away`: the carrier does not answer. */
+export type SendResult = 'ok' | 'full' | 'away';
 
 /** `timeout`: not done at its deadline; `stopped`: aborted by `stop`; `invalid`: not what the schema says, and dropped. */
 export type DeliveryResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'invalid';

@@ -29,27 +29,23 @@ export interface OpenHintsOptions {
 const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
 
 /**
- * Opens the queue in the best form that is there: Redis, else PostgreSQL, else (one SQLite file) this process, else (MySQL)
- * none, where the sweepers carry the work alone. The log says which. A Redis or PostgreSQL that is away does not hinder
- * the start: `send` answers false until it is back.
+ * Opens the queue in the best form that is there: Redis, else PostgreSQL, else (one SQLite file, or MySQL) this process, where the sweepers find
+ * what other replicas have to do. The log says which. A Redis or PostgreSQL that is away does not hinder the start: `send` answers false until it
+ * is back.
  *
  * @throws TypeError for a malformed prefix
  */
 export async function openHints(options: OpenHintsOptions): Promise<Hints> {
-  const { prefix = 'agent-gateway', clock, ids, log, metrics } = options;
+  const { prefix = 'agent-gateway', database, clock, ids, log, metrics } = options;
   if (!PREFIX.test(prefix)) {
     throw new TypeError(
       `The prefix of the queue is lower-case letters, digits and "-", not ${JSON.stringify(prefix)}`,
     );
   }
   const carrier = await openCarrier(options, prefix);
-  if (carrier.delivers) log.info({ form: carrier.form }, `queue messages go through ${PLACES[carrier.form]}`);
-  else {
-    log.info(
-      { form: carrier.form },
-      'there is no carrier of queue messages on this database: sweepers alone find the work, which takes longer; REDIS_URL gives one',
-    );
-  }
+  log.info({ form: carrier.form }, `queue messages go through ${PLACES[carrier.form]}`);
+  if (carrier.form === 'process' && database.family !== 'sqlite')
+    log.info('they reach no other replica, which finds its work by sweeps; REDIS_URL is faster');
   return createHints(carrier, { clock, ids, log, metrics });
 }
 
@@ -57,7 +53,6 @@ const PLACES = {
   process: 'this process',
   redis: 'Redis',
   postgres: 'PostgreSQL',
-  sweeper: 'nothing',
 } as const;
 
 async function openCarrier(options: OpenHintsOptions, prefix: string): Promise<Carrier> {
@@ -68,16 +63,5 @@ async function openCarrier(options: OpenHintsOptions, prefix: string): Promise<C
     return openRedisCarrier({ url: redisUrl, prefix, clock, log });
   }
   if (database.family === 'postgres') return openPostgresCarrier({ database, events, prefix, clock, log });
-  return database.family === 'sqlite' ? createProcessCarrier() : createSweeperCarrier();
-}
-
-/** Carries nothing: work is found by the sweepers of its consumers alone. */
-function createSweeperCarrier(): Carrier {
-  return {
-    form: 'sweeper',
-    delivers: false,
-    send: async () => 'none',
-    receive: () => ({ stop: () => undefined, end: async () => undefined }),
-    close: async () => undefined,
-  };
+  return createProcessCarrier();
 }

@@ -58,7 +58,6 @@ export async function openPostgresCarrier(options: PostgresCarrierOptions): Prom
 
   return {
     form: 'postgres',
-    delivers: true,
 
     async send(queueId, message) {
       if (!events.isConnected) return 'away';

@@ -57,7 +57,6 @@ export function createProcessCarrier(): Carrier {
 
   return {
     form: 'process',
-    delivers: true,
     send: async (queueId, message) => (deskOf(queueId).line.add(message) ? 'ok' : 'full'),
 
     receive(queueId, hands) {

@@ -72,7 +72,6 @@ export async function openRedisCarrier(options: RedisCarrierOptions): Promise<Ca
   const sending = createSending(outage.trouble);
   return {
     form: 'redis',
-    delivers: true,
 
     async send(queueId, message) {
       if (publisher.status !== 'ready') return 'away';

@@ -61,7 +61,7 @@ export type NotifyResult = 'sent' | 'lost' | 'failed' | 'dropped';
 
 /** What a notifier sends through. */
 interface NotifierParts {
-  readonly queue: Pick<Hints, 'send' | 'delivers'>;
+  readonly queue: Pick<Hints, 'send'>;
   readonly events: Pick<Events, 'emit'>;
   readonly messages: Pick<ReplicaMessages, 'look' | 'touched'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -92,7 +92,6 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
 
   return {
     poll(place, delayMs = 0) {
-      if (!queue.delivers) return;
       void publish(place, timingOf(place, delayMs, clock.now())).then(count);
     },
     changed(place) {

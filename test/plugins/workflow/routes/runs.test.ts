@@ -63,6 +63,19 @@ eachGatewayDatabase(
   },
 );
 
+eachGatewayDatabase(test, 'an attempt that is delayed waits for no sweep', async (t, fresh) => {
+  const { gates, tenantWith } = await startRuns(t, {
+    env: { ...fresh.environment, WORKFLOW_SWEEP_INTERVAL: '10m' },
+  });
+  gates.isBroken = true;
+  const retry = { max_attempts: 3, delay: '50ms', backoff: 'fixed' };
+  const tenant = await tenantWith(chain({ ...flaky, config: { retry } }));
+  const run = await tenant.start({}, '?wait=30');
+  t.is(run.status, 'paused');
+  const [, failed] = (await tenant.get(`${RUNS}/${run.id}`)).body.steps;
+  t.is(failed.attempt, 3);
+});
+
 test('a run is answered at once, and waited for as long as is asked', async (t) => {
   const { gates, tenantWith } = await startRuns(t);
   const tenant = await tenantWith(chain(hold));

@@ -13,7 +13,7 @@ const PLACE = { tenantId: 'tenant', runId: 'run' };
 const HINT = { tenant_id: 'tenant', run_id: 'run' };
 const DAY = 24 * 60 * 60 * 1000;
 
-function bench(publish: (options: SendOptions) => Promise<boolean> = async () => true, delivers = true) {
+function bench(publish: (options: SendOptions) => Promise<boolean> = async () => true) {
   const clock = manualClock(1_000_000);
   const sent: SendOptions[] = [];
   const emitted: unknown[] = [];
@@ -25,7 +25,6 @@ function bench(publish: (options: SendOptions) => Promise<boolean> = async () =>
     log: pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
     events: { emit: (event, payload) => emitted.push([event.id, payload]) },
     queue: {
-      delivers,
       send: (queue, payload, options = {}) => {
         if (queue.id !== 'workflow.look') throw new Error(queue.id);
         if (JSON.stringify(payload) !== JSON.stringify(HINT)) throw new Error('another run');
@@ -94,12 +93,6 @@ test('no more than 1,000 messages are on their way at one time', async (t) => {
   t.is(sent.length, 1_001);
 });
 
-test('nothing is published where nothing is delivered', (t) => {
-  const { wake, sent } = bench(undefined, false);
-  wake.poll(PLACE);
-  t.deepEqual(sent, []);
-});
-
 test('the owner of a run is told through an event; an event that cannot go out harms nobody', (t) => {
   const { wake, emitted } = bench();
   wake.changed(PLACE);
@@ -107,7 +100,7 @@ test('the owner of a run is told through an event; an event that cannot go out h
   const mute = createNotifier({
     ...{ clock: manualClock(), messages: replicaMessages('workflow'), log: pino({ level: 'silent' }) },
     count: () => undefined,
-    queue: { delivers: false, send: async () => false },
+    queue: { send: async () => false },
     events: {
       emit: () => {
         throw new Error('no');
