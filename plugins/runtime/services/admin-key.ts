@@ -2,11 +2,9 @@ import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'ag
 
 /** Where the key is valid: the runtime's own routes and services, and the services that gRPC clients call before them. */
 const OWN_PATHS = [
-  ...['/api/v2/', '/api/v1/', '/v3/', '/v1/conversation/', '/v1/workflow/'],
+  ...['/api/v2/', '/api/v1/', '/v3/', '/v1/conversation/', '/v1/workflow/', '/v1/workflows/'],
   ...['/svc.agent.v1.', '/svc.conversation.v1.', '/svc.model.v1.', '/svc.tool.v1.', '/grpc.reflection.'],
 ];
-/** All other paths below `/v1/workflows/` belong to the plugin `workflow`. */
-const OWN_PATH = '/v1/workflows/chat';
 
 const OUTCOME = {
   identity: {
@@ -24,10 +22,13 @@ export function adminKey(key: string): Authenticator {
   return {
     name: 'admin_api_key',
     authenticate(credentials) {
-      const { path } = credentials;
-      if (path !== OWN_PATH && !OWN_PATHS.some((own) => path.startsWith(own))) return undefined;
-      const presented = credentials.bearer ?? credentials.header('x-api-key');
-      return presented !== undefined && matches(presented) ? OUTCOME : undefined;
+      const { path, bearer } = credentials;
+      if (!OWN_PATHS.some((own) => path.startsWith(own))) return undefined;
+      const presented = bearer ?? credentials.header('x-api-key');
+      if (presented === undefined) return undefined;
+      if (matches(presented)) return OUTCOME;
+      // A bearer may be a credential of another kind. What is sent as `X-API-Key` is no other, and not the same as nothing.
+      return bearer === undefined ? { failure: 'unknown' } : undefined;
     },
   };
 }

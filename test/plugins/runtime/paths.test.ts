@@ -1,4 +1,6 @@
 import test from 'ava';
+import platform from '../../../plugins/platform/plugin.ts';
+import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 
 test('under /api/v1 the routes answer the same, and say that they are deprecated', async (t) => {
@@ -37,7 +39,31 @@ test('ADMIN_API_KEY is an administrator of the default tenant on the routes of t
     gateway.request('/v1/conversation/create', { method: 'POST', token, body: {} });
   t.is((await create(key)).status, 200);
   t.is((await create(`${key}x`)).status, 401);
+  const history = (token: string) => gateway.request('/v1/workflows/any/run_histories/any', { token });
+  t.not((await history(key)).status, 401);
+  t.is((await history(`${key}x`)).status, 401);
   const tenant = await gateway.makeTenant();
   t.is((await gateway.request('/api/v2/me', { token: tenant.token })).body.tenant_id, tenant.id);
   t.true(gateway.logs().every((line) => !line.includes(key)));
+});
+
+test('a wrong X-API-Key is refused and recorded, not served as a caller without a credential', async (t) => {
+  const env = { ADMIN_API_KEY: 'the-key-of-an-administrator' };
+  const gateway = await startRuntime(t, { plugins: [platform], env });
+  const headers = { 'x-api-key': 'another-key-of-somebody' };
+  t.is((await gateway.request('/api/v2/agents', { token: null })).status, 200);
+  const refused = await gateway.request('/api/v2/agents', { token: null, headers });
+  t.is(refused.status, 401);
+  t.is(refused.body.code, 'auth.invalid');
+  const { token } = gateway;
+  t.is(
+    (await gateway.request('/api/v2/agents', { token, headers })).status,
+    200,
+    'beside a bearer it is not read',
+  );
+  const ofFailures = async () => {
+    const { body } = await gateway.request('/admin/v1/audit-logs?action=GET%20/api/v2/agents');
+    return body.audit_logs.filter(({ error_code }: { error_code: string }) => error_code === 'AUTH_FAILED');
+  };
+  await until(async () => (await ofFailures()).length === 1);
 });
