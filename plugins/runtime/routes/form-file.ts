@@ -49,6 +49,12 @@ export async function readFormFile<T>(form: Form<T>): Promise<T> {
         fail(name === FIELD ? FileErrors.unexpected('Send one file') : missing(name));
         return;
       }
+      if (!filename) {
+        // What browsers send for a form in which no file was chosen.
+        part.resume();
+        fail(FileErrors.missing('The part "file" has no filename'));
+        return;
+      }
       content = part;
       stored = store({ filename, content: part });
       stored.catch(fail);

@@ -216,11 +216,15 @@ test('a form that is not one file is refused, and nothing of it stays', async (t
     gateway.request(FILES, { method: 'POST', token, headers: { 'content-type': type }, body });
   const part = (text: string) =>
     `--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n${text}`;
+  const unnamed = (filename: string) =>
+    `--b\r\ncontent-disposition: form-data; name="file"${filename}\r\ncontent-type: application/octet-stream\r\n\r\n\r\n--b--`;
   const form = 'multipart/form-data; boundary=b';
   const large = new Blob(['x'.repeat(10 * 1024 + 1)]);
   const answers = {
     none: await send(gateway, token, [['other', 'x']]),
     text: await send(gateway, token, [['file', 'x']]),
+    unchosen: await post(unnamed('; filename=""'), form),
+    unnamed: await post(unnamed(''), form),
     called: await send(gateway, token, [['document', new Blob(['x']), 'a']]),
     two: await send(gateway, token, [one, one]),
     twoNames: await send(gateway, token, [one, ['document', new Blob(['x']), 'a']]),
@@ -240,6 +244,8 @@ test('a form that is not one file is refused, and nothing of it stays', async (t
     {
       none: '400 file.missing',
       text: '400 file.missing',
+      unchosen: '400 file.missing',
+      unnamed: '400 file.missing',
       called: '400 file.missing',
       two: '400 file.unexpected-part',
       twoNames: '400 file.missing',
