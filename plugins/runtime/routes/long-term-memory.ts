@@ -1,6 +1,7 @@
 import {
   access,
   type Call,
+  GatewayError,
   Id,
   listOf,
   pageOf,
@@ -101,7 +102,9 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
       handle: async (call) => {
         const { user_id, content, metadata } = call.body;
         requireUser(call, user_id);
-        const memory = await memories.save(call.entities(), user_id, { value: content, metadata });
+        const memory = await memories
+          .save(call.entities(), user_id, { value: content, metadata })
+          .catch(rethrowAtBody);
         call.audit({ changes: { memory_id: memory.id } });
         return reply.created({ memory: toMemory(memory) });
       },
@@ -149,7 +152,9 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         const found = await memories.find(call.entities(), id);
         if (found === undefined) throw MemoryErrors.notFound();
         requireUser(call, found.userId);
-        const changed = await memories.update(call.entities(), id, { value: content, metadata });
+        const changed = await memories
+          .update(call.entities(), id, { value: content, metadata })
+          .catch(rethrowAtBody);
         if (changed === undefined) throw MemoryErrors.notFound();
         call.audit({ changes: { memory_id: id } });
         return { memory: toMemory(changed) };
@@ -172,6 +177,13 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
       },
     }),
   ];
+}
+
+/** What the service finds wrong in a memory is in the body; any other error goes on as it is. */
+function rethrowAtBody(error: unknown): never {
+  if (!(error instanceof GatewayError) || error.code !== MemoryErrors.invalid.definition.code) throw error;
+  const errors = (error.extras.errors ?? []).map((one) => ({ ...one, pointer: `/body${one.pointer}` }));
+  throw MemoryErrors.invalid(error.detail, { errors });
 }
 
 /** Credentials of one person, and not of a backend that acts for many. */

@@ -122,7 +122,11 @@ test('what is wrong is told by field', async (t) => {
     '/body/user_id',
     '/body/content',
   ]);
-  t.deepEqual(await pointers('', post('a', 'b', { x: 'x'.repeat(8192) })), ['/metadata']);
+  const metadata = { x: 'x'.repeat(8192) };
+  t.deepEqual(await pointers('', post('a', 'b', metadata)), ['/body/metadata']);
+  const { id: kept } = (await request(MEMORY, post('a', 'b'))).body.memory;
+  const put = { method: 'PUT', body: { content: 'b', metadata } };
+  t.deepEqual(await pointers(`/${kept}`, put), ['/body/metadata']);
   for (const id of ['x', '%00', 'x'.repeat(300)])
     t.is((await request(`${MEMORY}/${id}`, { method: 'PUT', body: { content: 'x' } })).status, 404, id);
 });
