@@ -1,4 +1,5 @@
 import { access, hasAnyScope, isOperator, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { publicKeyProblem } from '../rules/public-key.ts';
 import { HEARTBEAT_S, type NodeStatus, TTL_S } from '../rules/registration.ts';
 import { HubErrors } from '../services/errors.ts';
 import type { NodeRow } from '../store/tables.ts';
@@ -50,9 +51,12 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       failures: ['unauthenticated', 'forbidden'],
       handle: async (call) => {
         ownerOf(call, gate);
-        const { node_id: id, public_key, capabilities = [] } = call.body;
-        const publicKey = schemas.requirePublicKey(public_key);
-        const endpoint = schemas.requireUrl('endpoint', call.body.endpoint, 'base');
+        const { node_id: id, public_key: publicKey, capabilities = [] } = call.body;
+        schemas.requireMembers({
+          endpoint: schemas.urlProblem(call.body.endpoint, 'base'),
+          public_key: publicKeyProblem(publicKey),
+        });
+        const endpoint = schemas.storedBase(call.body.endpoint);
         const { envelopes } = await gate.load();
         const { request, header } = signedBy('POST', call);
         const prove = () => envelopes.holdsUnder(publicKey, id, request, header);
@@ -126,7 +130,8 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       },
       handle: async (call) => {
         const { id } = call.params;
-        const publicKey = schemas.requirePublicKey(call.body.public_key);
+        const { public_key: publicKey } = call.body;
+        schemas.requireMembers({ public_key: publicKeyProblem(publicKey) });
         const registry = await nodes();
         const node = await registry.confirm(id, publicKey);
         call.audit({ changes: { node_id: id, public_key: publicKey } });

@@ -1,9 +1,9 @@
 import { AnyId, Id, KernelErrors, listOf, Timestamp, Type } from 'agent-gateway';
-import { publicKeyProblem } from '../rules/public-key.ts';
 
 /** Entries of a page at most. */
 export const MAX_PAGE = 500;
 const MAX_URL = 2_048;
+const CAPABILITY = 'must be 1 to 64 printable characters of ASCII, without spaces';
 
 const KEY_EXAMPLE = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=';
 const PublicKey = Type.String({
@@ -21,13 +21,15 @@ export const RegisterNode = Type.Object(
   {
     node_id: Type.String({
       pattern: '^(?!hub-[0-9a-f]{16}$)[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$',
+      patternErrorMessage:
+        'must be 1 to 128 letters, digits and . _ : @ -, begin with a letter or digit, and not be the id of a hub',
       description: 'Its name in the network: letters, digits and . _ : @ -, 128 at most',
       examples: ['node-a'],
     }),
     endpoint: Url(ENDPOINT),
     public_key: PublicKey,
     capabilities: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[!-~]{1,64}$' }), {
+      Type.Array(Type.String({ pattern: '^[!-~]{1,64}$', patternErrorMessage: CAPABILITY }), {
         maxItems: 32,
         description: 'Printable characters of ASCII, 64 at most',
         examples: [['genes']],
@@ -203,20 +205,23 @@ export function refuseMember(member: string, message: string): never {
   throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: `/body/${member}`, message }] });
 }
 
-/** A key of a body. @throws request.invalid */
-export function requirePublicKey(text: string): string {
-  const problem = publicKeyProblem(text);
-  return problem === undefined ? text : refuseMember('public_key', problem);
+/** Refuses a body for each member that has a problem, all together. @throws request.invalid */
+export function requireMembers(problems: Readonly<Record<string, string | undefined>>): void {
+  const errors = Object.entries(problems).flatMap(([member, message]) =>
+    message === undefined ? [] : [{ pointer: `/body/${member}`, message }],
+  );
+  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
 }
 
-/** An address of a body, in the form in which it is stored. @throws request.invalid */
-export function requireUrl(member: string, text: string, form: 'base' | 'any'): string {
+/** What is wrong with an address of a body; a `base` takes no query. */
+export function urlProblem(text: string, form: 'base' | 'any'): string | undefined {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    return refuseMember(member, 'must be an absolute URL with https or http');
+    return 'must be an absolute URL with https or http';
   if (url.username !== '' || url.password !== '' || url.hash !== '')
-    return refuseMember(member, 'must have neither user, password nor fragment');
-  if (form === 'any') return url.href;
-  if (url.search !== '') return refuseMember(member, 'must have no query');
-  return url.href.replace(/\/+$/, '');
+    return 'must have neither user, password nor fragment';
+  return form === 'base' && url.search !== '' ? 'must have no query' : undefined;
 }
+
+/** A base address without a problem, in the form in which it is stored. */
+export const storedBase = (text: string): string => new URL(text).href.replace(/\/+$/, '');

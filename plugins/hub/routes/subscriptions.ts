@@ -47,7 +47,8 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       handle: async (call) => {
         const owner = ownerOf(call, gate);
         const { events, filter } = call.body;
-        const callbackUrl = schemas.requireUrl('callback_url', call.body.callback_url, 'any');
+        schemas.requireMembers({ callback_url: schemas.urlProblem(call.body.callback_url, 'any') });
+        const callbackUrl = new URL(call.body.callback_url).href;
         const minConfidence = filter?.min_confidence ?? undefined;
         const added = await (await subscriptions()).add(owner, { callbackUrl, events, minConfidence });
         call.audit({ changes: { subscription: added.id } });

@@ -148,6 +148,13 @@ test('what is no node is refused, and inner addresses are when they are written'
     t.is(status, 400, JSON.stringify(more));
     t.is(body.errors[0].pointer, pointer);
   }
+  const twice = await register(hub, node, 'nowhere', { node_id: 'a', public_key: 'abc' });
+  t.deepEqual(
+    twice.body.errors.map((error: { pointer: string }) => error.pointer),
+    ['/body/endpoint', '/body/public_key'],
+  );
+  const named = await register(hub, node, 'https://8.8.8.8', { node_id: 'a b', capabilities: ['a b'] });
+  for (const { message } of named.body.errors) t.notRegex(message, /pattern/);
   for (const inner of ['http://127.0.0.1:8080', 'http://169.254.169.254', 'http://localhost', 'http://[::1]'])
     t.like(await register(hub, node, inner), { status: 403, body: { code: 'egress.denied' } }, inner);
   t.is((await register(hub, node, 'https://8.8.8.8')).status, 201);
