@@ -72,6 +72,7 @@ export function geneRoutes(parts: {
       method: 'POST',
       path: `${BASE}/genes/{id}/${action}`,
       summary,
+      bodyOptional: true,
       schema: {
         params: schemas.GeneParams,
         body: schemas.Decide,

@@ -80,10 +80,7 @@ eachGatewayDatabase(
       'quarantined',
     );
     await isTold('s10', [avoidBad]);
-    t.is(
-      (await request(`${GENES}/${good.id}/promote`, { method: 'POST', body: {}, token })).body.state,
-      'promoted',
-    );
+    t.is((await request(`${GENES}/${good.id}/promote`, { method: 'POST', token })).body.state, 'promoted');
     t.is(
       (await request(`${GENES}/${bad.id}/revoke`, { method: 'POST', body: { reason: 'x' }, token })).body
         .state,
