@@ -106,7 +106,7 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
 function messageWithFields(error: GatewayError): string {
   const { errors } = error.extras;
   if (errors === undefined || errors.length === 0) return error.detail;
-  return `${error.detail}: ${errors.map((field) => `${nameOf(field)} ${field.message}`).join('; ')}`;
+  return `${error.detail.replace(/\.$/, '')}: ${errors.map((field) => `${nameOf(field)} ${field.message}`).join('; ')}`;
 }
 
 function firstParam(errors: readonly FieldError[] | undefined): string | null {

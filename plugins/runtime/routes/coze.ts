@@ -1,5 +1,5 @@
 import { AnyId, Id, Type } from 'agent-gateway';
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 
 /*
  * What the routes of the compatible SDK share (decisions 3.3).
@@ -11,6 +11,10 @@ export const Seconds = Type.Integer({ description: 'Seconds since the epoch', ex
 
 /** An id that a client may leave open: the SDK for Python writes that as `null`, and in a query as an empty text. */
 export const OpenId = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 128 }));
+
+/** An object that a client may leave open, as `OpenId`. */
+export const openObject = <S extends TSchema>(schema: S) =>
+  Type.Optional(Type.Unsafe<Static<S> | null>({ ...schema, type: ['object', 'null'] }));
 
 /** Pairs that a client stores with a chat or a conversation. */
 export const MetaData = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), {

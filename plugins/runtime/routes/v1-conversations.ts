@@ -5,7 +5,7 @@ import type { ConversationRecord } from '../services/conversations.ts';
 import { seconds } from '../services/v3-chat/chat-record.ts';
 import type { ConversationMessages } from '../services/v3-chat/conversation-messages.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
-import { EnterMessages, Message, MetaData, OpenId, ok, okSchema, Seconds } from './coze.ts';
+import { EnterMessages, Message, MetaData, OpenId, ok, okSchema, openObject, Seconds } from './coze.ts';
 
 /** Messages of one answer at most. */
 const MAX_MESSAGES = 50;
@@ -47,13 +47,14 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
       schema: {
         body: Type.Object({
           bot_id: Type.Optional(Type.String({ maxLength: 128, examples: ['helper'] })),
-          meta_data: Type.Optional(MetaData),
+          meta_data: openObject(MetaData),
           messages: Type.Optional(EnterMessages),
         }),
         responses: { 200: ConversationSchema },
       },
       handle: async (call) => {
-        const { bot_id: botId = '', meta_data: metaData = {}, messages = [] } = call.body;
+        const { bot_id: botId = '', messages = [] } = call.body;
+        const metaData = call.body.meta_data ?? {};
         const said = readMessages(messages, '/body/messages');
         await conversations.inspect(said);
         const made = await conversations.create(call.entities(), principalOf(call), { botId, metaData });

@@ -17,7 +17,17 @@ import { readerOf } from '../../records/contract.ts';
 import type { ChatEvent } from '../services/v3-chat/chat-run.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { BegunV3Chat, V3Chats } from '../services/v3-chat/v3-chats.ts';
-import { EnterMessages, Message, MetaData, OpenId, ok, okSchema, Seconds, ToolCall } from './coze.ts';
+import {
+  EnterMessages,
+  Message,
+  MetaData,
+  OpenId,
+  ok,
+  okSchema,
+  openObject,
+  Seconds,
+  ToolCall,
+} from './coze.ts';
 
 const GivenId = Type.String({ ...AnyId, minLength: 1, maxLength: 128 });
 const Place = Type.Object({ conversation_id: GivenId, chat_id: GivenId });
@@ -40,7 +50,7 @@ const ChatBody = Type.Object({
   additional_messages: Type.Optional(EnterMessages),
   stream: Type.Optional(Type.Boolean({ default: false })),
   auto_save_history: Type.Optional(Type.Boolean({ default: true })),
-  meta_data: Type.Optional(MetaData),
+  meta_data: openObject(MetaData),
 });
 
 const SubmitBody = Type.Object({

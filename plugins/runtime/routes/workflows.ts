@@ -16,7 +16,7 @@ import type { JsonObject, RunPlace, StartableVersion } from '../../workflow/cont
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
-import { EnterMessages, OpenId, ok, okSchema, Seconds } from './coze.ts';
+import { EnterMessages, OpenId, ok, okSchema, openObject, Seconds } from './coze.ts';
 import { underV2 } from './paths.ts';
 import { sendTo, V3Stream } from './v3-chat.ts';
 
@@ -32,7 +32,7 @@ const WorkflowId = Type.String({
   examples: ['discount'],
 });
 const Parameters = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
-const RunBody = { workflow_id: WorkflowId, parameters: Type.Optional(Parameters) };
+const RunBody = { workflow_id: WorkflowId, parameters: openObject(Parameters) };
 
 const WorkflowSchema = Type.Object({
   id: Type.String({ examples: ['discount'] }),
@@ -100,10 +100,10 @@ const RunStream = Type.String({
 
 /** Runs of workflows in the form of the compatible SDK, below `/api/v2`, `/api/v1` and at the SDK's own paths (specification 3; decisions 3.2, 3.3). */
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
-  const start = async (call: Call, workflowId: string, parameters: JsonObject) => {
+  const start = async (call: Call, workflowId: string, parameters: JsonObject | null | undefined) => {
     const caller = callerOf(call);
     const version = await runs.resolve(caller, workflowId);
-    const place = await runs.start(caller, version, parameters);
+    const place = await runs.start(caller, version, parameters ?? {});
     auditStart(call, place, version);
     return place;
   };
@@ -142,7 +142,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           },
         },
         handle: async (call) => {
-          const { workflow_id, parameters = {}, is_async } = call.body;
+          const { workflow_id, parameters, is_async } = call.body;
           const place = await start(call, workflow_id, parameters);
           const data = is_async === true ? '' : JSON.stringify(await runs.result(place, call.signal));
           const answer = { code: 0, msg: '', data, execute_id: place.runId, debug_url: '' };
@@ -185,7 +185,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           }),
         },
         handle: async (call) => {
-          const { workflow_id, parameters = {}, execute_id } = call.body;
+          const { workflow_id, parameters, execute_id } = call.body;
           if (execute_id === undefined) {
             return stream(await start(call, workflow_id, parameters), undefined);
           }
@@ -246,7 +246,8 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           }),
         },
         handle: async (call) => {
-          const { workflow_id: workflowId, parameters = {} } = call.body;
+          const { workflow_id: workflowId } = call.body;
+          const parameters = call.body.parameters ?? {};
           const conversationId = call.body.conversation_id || undefined;
           const messages = readMessages(call.body.additional_messages, '/body/additional_messages');
           const last = messages.at(-1);

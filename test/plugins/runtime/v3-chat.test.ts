@@ -124,6 +124,12 @@ test('what clients in other languages leave open may be null or empty', async (t
   await settled(coze, begun.body.data);
   const { id: chat_id, conversation_id: id } = begun.body.data;
   const open = { order: null, chat_id: null, before_id: null, after_id: null, limit: null };
+  const made = await post('/v1/conversation/create', { bot_id: '', meta_data: null });
+  t.like(made.body, { code: 0, data: { meta_data: {} } });
+  const kept = { bot_id: 'payer', conversation_id: null, meta_data: null };
+  const again = await post('/v3/chat', { ...kept, additional_messages: [message] });
+  t.is(again.status, 200, JSON.stringify(again.body));
+  await settled(coze, again.body.data);
   for (const body of [open, { ...open, chat_id: '', before_id: '', after_id: '' }, { ...open, chat_id }]) {
     const listed = await post(`/v1/conversation/message/list?conversation_id=${id}`, body);
     t.like(listed.body, { code: 0, data: [{ content: 'Hello' }], has_more: false });
