@@ -247,6 +247,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       path: '/chat/interrupts',
       summary:
         'List open approvals and questions, newest first: your own, for administrators those of the tenant',
+      description: 'A page is counted in sessions, as `total` is: those of a session come together.',
       schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: WaitingList } },
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
