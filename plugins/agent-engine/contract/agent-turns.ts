@@ -47,7 +47,13 @@ export type AgentTurnEvent =
   | Exclude<AgentEvent, { readonly type: 'end' }>
   | ({ readonly type: 'end' } & TurnEnd);
 
-/** A turn that has begun: its first event is there. Dispose it in any case; unless its events were read to the `end`, nothing of it stays. */
+/**
+ * Milliseconds after which a stream is begun although nothing of the answer is there: a model may think for minutes, and what is between client and
+ * gateway ends connections on which nothing comes for half a minute or a minute.
+ */
+export const STREAM_BEGINS_MS = 15_000;
+
+/** A turn that has begun: its first event is there, or `STREAM_BEGINS_MS` are over. Dispose it in any case; unless its events were read to the `end`, nothing of it stays. */
 export interface AgentTurn extends AsyncDisposable {
   /** Undefined when nothing is stored. */
   readonly sessionId: string | undefined;

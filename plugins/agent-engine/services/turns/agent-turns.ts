@@ -16,6 +16,7 @@ import {
   composeConversation,
   type Models,
   type RunContext,
+  STREAM_BEGINS_MS,
   TurnErrors,
 } from '../../contract.ts';
 
@@ -60,7 +61,8 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   ): Promise<AgentTurn> {
     const { conversation, model } = running;
     try {
-      const events = await withFirst(run(), () => TurnErrors.failed('The agent ended without an answer.'));
+      const empty = () => TurnErrors.failed('The agent ended without an answer.');
+      const events = await withFirst(run(), empty, STREAM_BEGINS_MS);
       return {
         sessionId: conversation.sessionId,
         model,

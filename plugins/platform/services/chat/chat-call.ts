@@ -1,4 +1,5 @@
 import { type GatewayError, withFirst } from 'agent-gateway';
+import { STREAM_BEGINS_MS } from '../../../agent-engine/contract.ts';
 
 /** An answer, and the session to which it belongs; without a session nothing was stored. */
 export interface Answered<T> {
@@ -21,8 +22,8 @@ export const DONE = '[DONE]';
 export type SendAnswer = (sink: EventSink) => Promise<void>;
 
 /**
- * Begins a streamed answer from the output of a model or an agent, once its first item has arrived: an earlier failure can still be reported by an
- * HTTP status. Disposes of the conversation, and with it of the source, when the answer has ended, and sends `DONE`. `failure` makes the error to be thrown.
+ * Begins a streamed answer from the output of a model or an agent, once its first item has arrived, or `STREAM_BEGINS_MS` are over: an earlier failure
+ * can still be reported by an HTTP status. Disposes of the conversation, and with it of the source, when the answer has ended, and sends `DONE`. `failure` makes the error to be thrown.
  */
 export async function streamed<T>(
   conversation: AsyncDisposable & { readonly sessionId: string | undefined },
@@ -32,7 +33,7 @@ export async function streamed<T>(
 ): Promise<Answered<SendAnswer>> {
   let items: AsyncIterable<T>;
   try {
-    items = await withFirst(source, empty);
+    items = await withFirst(source, empty, STREAM_BEGINS_MS);
   } catch (error) {
     await conversation[Symbol.asyncDispose]();
     throw failure(error);

@@ -127,7 +127,7 @@ export function createChatCompletions(parts: ChatParts) {
     }
   }
 
-  /** Begins an answer: resolves when its first chunk has arrived. */
+  /** Begins an answer: see `streamed`. */
   async function stream(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const asked = await ask(clientRequest, call);
     const { conversation } = asked;
