@@ -13,6 +13,8 @@ const PLACES = 128;
 const SLOW_PLACES = 128;
 /** Milliseconds for which a subscription counts as slow after an attempt that hung. */
 const SLOW_MS = 600_000;
+/** After so many milliseconds without an answer an attempt moves to the places of the slow ones: it may hang, and at the start nobody is known to. */
+const PATIENCE_MS = 1_000;
 /** Milliseconds for which the attempting process holds its claim on a delivery: longer than an attempt takes. */
 const CLAIM_MS = 30_000;
 /** Subscriptions that one query reads: the maximum number, and this gateway's own; with a lower limit, subscriptions that hang could fill it. */
@@ -75,7 +77,8 @@ export function createDispatcher(parts: {
   let isEnding = false;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
-  let slowBusy = 0;
+  /** Those that have a place of the slow ones. */
+  const slowBusy = new Set<string>();
   let isFilling = false;
 
   const now = () => new Date(clock.now());
@@ -130,7 +133,10 @@ export function createDispatcher(parts: {
     }
     // The subscription was deleted with its deliveries; this one was accepted at the same moment.
     if (subscription === undefined) return ARRIVED;
-    const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal);
+    const patience = setTimeout(() => makeRoom(subscriptionId), PATIENCE_MS).unref();
+    const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal).finally(() =>
+      clearTimeout(patience),
+    );
     if (sent.hung) slowUntil.set(subscriptionId, clock.monotonic() + SLOW_MS);
     else slowUntil.delete(subscriptionId);
     if (sent.error !== null) await subscriptions.noteFailed(subscriptionId, now(), sent.error);
@@ -182,12 +188,25 @@ export function createDispatcher(parts: {
     changed();
   }
 
+  /** Lets another subscription have the place of one that does not answer, while the slow ones have places. */
+  function makeRoom(id: string): void {
+    if (slowBusy.size >= SLOW_PLACES || slowBusy.has(id)) return;
+    slowBusy.add(id);
+    fillSoon();
+  }
+
+  function fillSoon(): void {
+    if (isFilling || ready.length === 0) return;
+    isFilling = true;
+    setImmediate(fill);
+  }
+
   /** Gives the free places to waiting subscriptions, all at once, so that their deliveries are claimed together. */
   function fill(): void {
     isFilling = false;
     if (isEnding) return;
     const chosen: { readonly id: string; readonly slow: boolean }[] = [];
-    let [places, slowPlaces] = [PLACES - (busy.size - slowBusy), SLOW_PLACES - slowBusy];
+    let [places, slowPlaces] = [PLACES - (busy.size - slowBusy.size), SLOW_PLACES - slowBusy.size];
     ready = ready.filter((id) => {
       if (busy.has(id)) {
         again.add(id);
@@ -204,14 +223,12 @@ export function createDispatcher(parts: {
     if (chosen.length === 0) return;
     const claims = claim(chosen.map(({ id }) => id));
     for (const { id, slow } of chosen) {
-      if (slow) slowBusy += 1;
+      if (slow) slowBusy.add(id);
       const serving = serve(id, claims).finally(() => {
         busy.delete(id);
-        if (slow) slowBusy -= 1;
+        slowBusy.delete(id);
         if (again.delete(id)) ready = [...ready, id];
-        if (isFilling || ready.length === 0) return;
-        isFilling = true;
-        setImmediate(fill);
+        fillSoon();
       });
       busy.set(id, serving);
     }

@@ -18,6 +18,8 @@ import {
 
 /** Of 5 events each, with 10 s for an attempt. */
 const HANGING = 60;
+/** More than the 128 that are served at one time. */
+const CROWD = 140;
 /** Whether a delivery is signed by the hub, as a subscriber finds out: by the README alone. */
 async function isSigned(hub: { url: string }, { headers, text, target }: Delivered): Promise<boolean> {
   const { createHash, createPublicKey, verify } = await import('node:crypto');
@@ -134,6 +136,23 @@ test('one that hangs delays nobody, and an operator sends dead letters of all ow
     (await send(hub, 'GET', SUBSCRIPTIONS, { authorization: `Bearer ${hub.token}` })).body.total,
     HANGING + 1,
   );
+});
+
+test('a crowd that hangs, and is not known to, delays nobody until its attempts fail', async (t) => {
+  const { hub, report, subscribe } = await withNode(t);
+  const { promise: forever, resolve } = Promise.withResolvers<number>();
+  t.teardown(() => resolve(204));
+  const hanging = await subscriber(t, () => forever);
+  const prompt = await subscriber(t);
+  for (let n = 0; n < CROWD; n += 1) await subscribe(`${hanging.url}/${n}`, {}, OTHER_KEY);
+  await subscribe(prompt.url);
+  await report('gene_promoted', 'g1');
+  await until(() => prompt.got.length === 1);
+  const { body } = await hub.request('/api/v1/subscriptions?limit=500', { token: OTHER_KEY });
+  t.is(body.total, CROWD);
+  // Attempts that hang fail after 10 s: none has.
+  for (const { delivery } of body.subscriptions) t.is(delivery.failed_attempts, 0);
+  t.is(prompt.got[0]!.body.gene.geneId, 'g1');
 });
 
 test('an anonymous gene names its node to nobody', async (t) => {
