@@ -136,15 +136,17 @@ export function createManifests(parts: ManifestsParts) {
   /**
    * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` received, so that no change is lost. `work`
    * may run several times, and writes objects before the manifest that names them; `after` runs once the manifest is written, still under the lock.
+   * `stopped` ends the waiting for other writers.
    */
   async function change<T>(
     tenantId: string,
     work: (context: ChangeContext) => Promise<ManifestChange<T>>,
     after: (context: Pick<ChangeContext, 'space' | 'signal'>) => Promise<void> = async () => {},
+    stopped?: AbortSignal,
   ): Promise<T> {
     const space = objects.forTenant(tenantId);
     // Strict: of two processes that replace a file at one moment, `ifMatch` does not always refuse the second.
-    const options = { wait: LOCK_WAIT_MS, ttl: TTL_MS, strict: true };
+    const options = { wait: LOCK_WAIT_MS, ttl: TTL_MS, strict: true, ...(stopped && { signal: stopped }) };
     return leases.withLease(`skills:${tenantId}`, options, async ({ signal }) => {
       for (let attempt = 1; ; attempt += 1) {
         const { manifest, condition, isStored, skipped } = await load(tenantId, space);

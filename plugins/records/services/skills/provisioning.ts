@@ -102,7 +102,7 @@ export function createProvisioning(parts: ProvisioningParts) {
 
   /** Removes some of the copies that the tenant has of built-in skills, and makes sure that there is a manifest. False when no copy was left. */
   function removeCopies(tenantId: string, signal: AbortSignal): Promise<boolean> {
-    return manifests.change<boolean>(tenantId, async (context) => {
+    const remove = async (context: ChangeContext) => {
       const copies = [...context.manifest.skills].filter(([name, entry]) => isCopy(name, entry, catalog));
       if (copies.length === 0 && context.isStored) return { result: false };
       let manifest: Manifest = context.manifest;
@@ -113,7 +113,8 @@ export function createProvisioning(parts: ProvisioningParts) {
           : withSkill(manifest, name, { ...entry, user_modified: true });
       }
       return { manifest, result: copies.length > BATCH };
-    });
+    };
+    return manifests.change<boolean>(tenantId, remove, undefined, signal);
   }
 
   /** False for a text that is no copy: an upload died between the text and the manifest, so it is the user's. */

@@ -18,7 +18,7 @@ export function forgetSkills(parts: {
   readonly provisioning: Provisioning;
 }): JobHandler<{ readonly before: number }> {
   const { manifests, souls, provisioning } = parts;
-  return async ({ before }, { tenantId = '', entities }) => {
+  return async ({ before }, { tenantId = '', entities, signal: stopped }) => {
     const old = new Set<string>();
     await manifests.change(
       tenantId,
@@ -40,6 +40,7 @@ export function forgetSkills(parts: {
         if (soul !== undefined && soul.modifiedAt.getTime() <= before) await space.delete(SOUL_KEY);
         souls.forget(tenantId);
       },
+      stopped,
     );
     // Also when the request is lost: the next sweep provisions the tenant again.
     await entities().delete(SkillProvisioningEntity, {});

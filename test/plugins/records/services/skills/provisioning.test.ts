@@ -343,3 +343,18 @@ test('a tenant that another replica is at is left to it', async (t) => {
   await provisioning.provision(TENANT, never);
   t.deepEqual(done, []);
 });
+
+test('a tenant that waits for another writer of its skills stays due when the work is stopped', async (t) => {
+  const database = await openTable(t);
+  const { provisioning, services, done } = openReplica(t, database);
+  await using _held = await services.leases.acquire(`skills:${TENANT}`, { strict: true });
+  const stop = new AbortController();
+  const working = provisioning.provision(TENANT, stop.signal);
+  // SOUL.md comes before the skills.
+  const { objects } = services;
+  await until(async () => (await objects.forTenant(TENANT).list('')).objects.length > 0);
+  stop.abort();
+  await working;
+  t.deepEqual(done, []);
+  t.is(await findState(database.forTenant(TENANT)), undefined);
+});

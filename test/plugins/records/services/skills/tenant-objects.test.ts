@@ -62,6 +62,17 @@ test('an erasure brings built-in skills back that the tenant had deleted', async
   t.deepEqual(await names(), ['alpha', 'beta']);
 });
 
+test('an erasure that waits for another writer of the skills ends when it is stopped', async (t) => {
+  const { services, manifests, souls } = openSkills(t);
+  await using _held = await services.leases.acquire(`skills:${TENANT}`, { strict: true });
+  const work = forgetSkills({ manifests, souls, provisioning: { kick: async () => t.fail() } });
+  const stop = new AbortController();
+  const context = { tenantId: TENANT, signal: stop.signal } as unknown as Parameters<typeof work>[1];
+  const working = t.throwsAsync(work({ before: services.clock.now() }, context), { message: 'stopped' });
+  stop.abort(new Error('stopped'));
+  await working;
+});
+
 test('what the manifest names, the manifest and SOUL.md are referred to', async (t) => {
   const { services, manifests, skills } = openSkills(t);
   await skills.write(TENANT, 'kept', skillText('kept'));
