@@ -19,8 +19,16 @@ export interface AuditLogs extends AuditQuery {
   renameIdentities(entities: TenantEntityManager, whom: Pseudonymized): Promise<number>;
   /** `renameInDetails`, and the same in archived records. */
   renameInDetails(tenantId: string, whom: Pseudonymized, signal: AbortSignal): Promise<number>;
-  /** Records something that no request has caused, under the name of an event: `retention.applied`. */
-  note(tenantId: string, event: string, changes: AuditExtra['changes']): Promise<void>;
+  /**
+   * Records something under the name of an event: `retention.applied`. `cause`: the call that caused it, where there is one and its own record does not
+   * say enough. When it resolves, the record outlives the process.
+   */
+  note(
+    tenantId: string,
+    event: string,
+    changes?: AuditExtra['changes'],
+    cause?: { readonly identity: { readonly id: string }; readonly requestId: string },
+  ): Promise<void>;
   /** `AuditTrail.forgetRejected`. */
   forgetRejected(before: Date): Promise<number>;
   /** `AuditArchive.move`. */
@@ -67,10 +75,11 @@ export function createAuditLogs(parts: AuditLogsParts): AuditLogs {
       // Afterwards: what was moved meanwhile is there now.
       return renamed + (await archive.rename(tenantId, whom, signal));
     },
-    note(tenantId, action, changes) {
+    note(tenantId, action, changes, cause) {
       const detail = auditDetail('', [], undefined, { ...(changes && { changes }) });
       return trail.record({
-        ...{ id: ids.uuid(), tenantId, userId: '', action, detail, requestId: '' },
+        ...{ id: ids.uuid(), tenantId, userId: cause?.identity.id ?? '', action, detail },
+        requestId: cause?.requestId ?? '',
         ...{ statusCode: 200, latencyMs: 0, createdAt: new Date(clock.now()) },
       });
     },

@@ -134,10 +134,8 @@ export function createDataProtection(parts: DataProtectionParts) {
     ): Promise<AsyncIterable<string>> {
       const data = contributions();
       await requireAll(tenant.id, data);
-      await audit.note(tenant.id, EXPORT_BEGUN, {
-        ...{ by: asked.identity.id, request_id: asked.requestId },
-        ...(userId !== undefined && { user_id: userId }),
-      });
+      const changes = userId === undefined ? undefined : { user_id: userId };
+      await audit.note(tenant.id, EXPORT_BEGUN, changes, asked);
       const head = {
         tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan, created_at: tenant.createdAt },
         user_id: userId ?? null,

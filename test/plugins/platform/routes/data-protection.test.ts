@@ -367,7 +367,11 @@ test('a caller who does not read holds an export up, and one who leaves ends it'
     (await gateway.request(`/v1/audit-logs?action=${encodeURIComponent(action)}`)).body.audit_logs;
   await until(async () => (await logs('export.begun')).length > 0);
   const [begun] = await logs('export.begun');
-  t.like(begun.detail.changes, { by: 'static-token', request_id: 'one-of-hers', user_id: 'ada' });
+  t.like(begun, {
+    user_id: 'static-token',
+    request_id: 'one-of-hers',
+    detail: { changes: { user_id: 'ada' } },
+  });
   t.deepEqual(await logs(`GET ${EXPORT}`), []);
   // What fits into the buffers of both sides, and nothing after that.
   await settled(() => given, 1_000, 20_000);
