@@ -45,7 +45,7 @@ export async function openHints(options: OpenHintsOptions): Promise<Hints> {
   const carrier = await openCarrier(options, prefix);
   log.info({ form: carrier.form }, `queue messages go through ${PLACES[carrier.form]}`);
   if (carrier.form === 'process' && database.family !== 'sqlite')
-    log.info('they reach no other replica, which finds its work by sweeps; REDIS_URL is faster');
+    log.info('queue messages reach no other replica, which finds its work by sweeps; REDIS_URL is faster');
   return createHints(carrier, { clock, ids, log, metrics });
 }
 
