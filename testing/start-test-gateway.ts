@@ -260,7 +260,11 @@ class RunningTestGateway implements TestGateway {
     const { tenants, apiKeys } = this.gateway.services;
     const { id } = await tenants.create({ name, rateLimitRpm: PLENTY });
     const { key } = await apiKeys.create({
-      ...{ tenantId: id, name, scopes: [], expiresAt: null, createdBy: null },
+      tenantId: id,
+      name,
+      scopes: [],
+      expiresAt: null,
+      createdBy: null,
       roles: ['owner', 'admin', 'user'],
     });
     return { id, token: key };

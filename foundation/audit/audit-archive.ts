@@ -161,10 +161,19 @@ const dayOf = (time: Date) => time.toISOString().slice(0, 10);
 /** A record as a line, without its end. Pure. */
 export function lineOf(entry: AuditEntry): string {
   return JSON.stringify({
-    ...{ id: entry.id, tenant_id: entry.tenantId, user_id: entry.userId, action: entry.action },
-    ...{ detail: entry.detail, request_id: entry.requestId, status_code: entry.statusCode },
-    ...{ latency_ms: entry.latencyMs, created_at: entry.createdAt, session_id: entry.sessionId },
-    ...{ source_ip: entry.sourceIp, user_agent: entry.userAgent, error_code: entry.errorCode },
+    id: entry.id,
+    tenant_id: entry.tenantId,
+    user_id: entry.userId,
+    action: entry.action,
+    detail: entry.detail,
+    request_id: entry.requestId,
+    status_code: entry.statusCode,
+    latency_ms: entry.latencyMs,
+    created_at: entry.createdAt,
+    session_id: entry.sessionId,
+    source_ip: entry.sourceIp,
+    user_agent: entry.userAgent,
+    error_code: entry.errorCode,
     auth_method: entry.authMethod,
   });
 }
@@ -173,10 +182,20 @@ export function lineOf(entry: AuditEntry): string {
 export function entryOfLine(line: string): AuditEntry {
   const is = JSON.parse(line);
   return {
-    ...{ id: is.id, tenantId: is.tenant_id, userId: is.user_id, action: is.action, detail: is.detail },
-    ...{ requestId: is.request_id, statusCode: is.status_code, latencyMs: is.latency_ms },
-    ...{ createdAt: new Date(is.created_at), sessionId: is.session_id, sourceIp: is.source_ip },
-    ...{ userAgent: is.user_agent, errorCode: is.error_code, authMethod: is.auth_method },
+    id: is.id,
+    tenantId: is.tenant_id,
+    userId: is.user_id,
+    action: is.action,
+    detail: is.detail,
+    requestId: is.request_id,
+    statusCode: is.status_code,
+    latencyMs: is.latency_ms,
+    createdAt: new Date(is.created_at),
+    sessionId: is.session_id,
+    sourceIp: is.source_ip,
+    userAgent: is.user_agent,
+    errorCode: is.error_code,
+    authMethod: is.auth_method,
   };
 }
 

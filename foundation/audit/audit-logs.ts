@@ -78,9 +78,15 @@ export function createAuditLogs(parts: AuditLogsParts): AuditLogs {
     note(tenantId, action, changes, cause) {
       const detail = auditDetail('', [], undefined, { ...(changes && { changes }) });
       return trail.record({
-        ...{ id: ids.uuid(), tenantId, userId: cause?.identity.id ?? '', action, detail },
+        id: ids.uuid(),
+        tenantId,
+        userId: cause?.identity.id ?? '',
+        action,
+        detail,
         requestId: cause?.requestId ?? '',
-        ...{ statusCode: 200, latencyMs: 0, createdAt: new Date(clock.now()) },
+        statusCode: 200,
+        latencyMs: 0,
+        createdAt: new Date(clock.now()),
       });
     },
     forgetRejected: (before) => trail.forgetRejected(before),

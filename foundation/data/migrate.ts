@@ -96,7 +96,8 @@ async function buildTwice(
   const all = migrations.map((migration) => ({ migration, texts: textsOf(target, owner, migration) }));
   await pause(A_MOMENT_MS);
   return all.map(({ migration, texts }) => ({
-    ...{ migration, texts },
+    migration,
+    texts,
     hashes: fingerprintOf(texts, textsOf(target, owner, migration)),
   }));
 }

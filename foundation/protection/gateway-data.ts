@@ -24,8 +24,15 @@ export function createGatewayData({ database, audit }: GatewayDataParts): Person
       for await (const key of eachRow(entities, ApiKey, where, { by, fields: KEY_FIELDS })) {
         const { id, name, roles, scopes, createdBy } = key;
         yield {
-          ...{ id, name, roles, scopes, created_by: createdBy, created_at: key.createdAt },
-          ...{ expires_at: key.expiresAt, revoked_at: key.revokedAt, last_used_at: key.lastUsedAt },
+          id,
+          name,
+          roles,
+          scopes,
+          created_by: createdBy,
+          created_at: key.createdAt,
+          expires_at: key.expiresAt,
+          revoked_at: key.revokedAt,
+          last_used_at: key.lastUsedAt,
         };
       }
     }
@@ -34,10 +41,19 @@ export function createGatewayData({ database, audit }: GatewayDataParts): Person
   async function* auditRecords(tenantId: string, userId: string | undefined): AsyncGenerator<PersonalRecord> {
     for await (const entry of audit.all(tenantId, userId)) {
       yield {
-        ...{ id: entry.id, user_id: entry.userId, action: entry.action, detail: entry.detail },
-        ...{ request_id: entry.requestId, status_code: entry.statusCode, latency_ms: entry.latencyMs },
-        ...{ session_id: entry.sessionId, source_ip: entry.sourceIp, user_agent: entry.userAgent },
-        ...{ error_code: entry.errorCode, auth_method: entry.authMethod, created_at: entry.createdAt },
+        id: entry.id,
+        user_id: entry.userId,
+        action: entry.action,
+        detail: entry.detail,
+        request_id: entry.requestId,
+        status_code: entry.statusCode,
+        latency_ms: entry.latencyMs,
+        session_id: entry.sessionId,
+        source_ip: entry.sourceIp,
+        user_agent: entry.userAgent,
+        error_code: entry.errorCode,
+        auth_method: entry.authMethod,
+        created_at: entry.createdAt,
       };
     }
   }

@@ -229,7 +229,11 @@ export class PluginHost {
     const { desired, catalogue } = move;
     return this.#moves.make(move, () =>
       this.#exchange.run({
-        ...{ arriving, leaving, reason, desired, catalogue },
+        arriving,
+        leaving,
+        reason,
+        desired,
+        catalogue,
         ...(around && { around }),
         enter: () => {
           if (this.#isStopped) throw KernelErrors.draining();
@@ -264,8 +268,13 @@ export class PluginHost {
     );
     const catalogue = this.#catalogue;
     await this.#exchange.run({
-      ...{ arriving: [], leaving, reason: 'the gateway stops', desired: this.#desired, catalogue },
-      ...{ enter: () => catalogue, drainTimeout },
+      arriving: [],
+      leaving,
+      reason: 'the gateway stops',
+      desired: this.#desired,
+      catalogue,
+      enter: () => catalogue,
+      drainTimeout,
     });
     await this.#exchange.retired();
   }

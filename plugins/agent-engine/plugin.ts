@@ -115,7 +115,12 @@ export default definePlugin({
     const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
     const budget = { preambleTokens, historyTokens };
     const conversations = createConversations({
-      ...{ ...records, guard, openGuards, database, durableEvents, budget },
+      ...records,
+      guard,
+      openGuards,
+      database,
+      durableEvents,
+      budget,
     });
     const checkpoints = createCheckpoints({ clock, ids });
     const turns = createAgentTurns({ ...records, agents, models, conversations, checkpoints, database });

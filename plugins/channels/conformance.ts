@@ -17,8 +17,14 @@ export default {
     const { clock, database, ids } = gateway.services;
     const now = new Date(clock.now());
     await database.forTenant(tenantId).insert(BindingTable, {
-      ...{ id: ids.uuid(), userId: ids.uuid(), channelAppId: made.body.id, platform: 'feishu' },
-      ...{ providerUserHash: '0'.repeat(64), createdAt: now, lastLoginAt: now, revokedAt: null },
+      id: ids.uuid(),
+      userId: ids.uuid(),
+      channelAppId: made.body.id,
+      platform: 'feishu',
+      providerUserHash: '0'.repeat(64),
+      createdAt: now,
+      lastLoginAt: now,
+      revokedAt: null,
     });
     return { id: made.body.id };
   },

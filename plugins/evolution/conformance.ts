@@ -20,10 +20,23 @@ export default {
     const [gene, now] = [ids.uuid(), new Date(clock.now())];
     const component = 'builtin/calculator';
     await database.forTenant(id).insert(GeneTable, {
-      ...{ id: gene, label: marker, signalType: 'tool_success', agentName: 'helper', taskClass: marker },
-      ...{ component, signals: {}, strategy: { component, type: 'prefer' }, contentHash: marker },
-      ...{ validation: NO_KNOWLEDGE.validation, sessions: [], state: 'candidate', source: 'local' },
-      ...{ contributor: null, senderId: null, createdAt: now, updatedAt: now },
+      id: gene,
+      label: marker,
+      signalType: 'tool_success',
+      agentName: 'helper',
+      taskClass: marker,
+      component,
+      signals: {},
+      strategy: { component, type: 'prefer' },
+      contentHash: marker,
+      validation: NO_KNOWLEDGE.validation,
+      sessions: [],
+      state: 'candidate',
+      source: 'local',
+      contributor: null,
+      senderId: null,
+      createdAt: now,
+      updatedAt: now,
     });
     const path = `/admin/v1/evolution/tenants/${id}/sharing-policy`;
     for (const labels of [['first'], [marker]])

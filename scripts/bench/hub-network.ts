@@ -105,7 +105,8 @@ async function start(folder: string, own: number, ports: readonly number[], mode
 async function share(url: string): Promise<void> {
   await call(url, 'PUT', '/admin/v1/evolution/sharing-policy', { mode: 'trusted' });
   await call(url, 'PUT', `/admin/v1/evolution/tenants/${TENANT}/sharing-policy`, {
-    ...{ consume_shared: true, contribution_mode: 'trusted' },
+    consume_shared: true,
+    contribution_mode: 'trusted',
   });
 }
 

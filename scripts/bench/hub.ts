@@ -127,10 +127,21 @@ async function hear(): Promise<boolean> {
 
 function geneOf(geneId: string) {
   return {
-    ...{ geneId, name: 'Use it', taskClass: 'sums', confidence: 0.8, qualityScore: 0.9, useCount: 10 },
-    ...{ strategy: { component: 'builtin/calculator', type: 'prefer' }, signals: { tool_success: 9 } },
-    ...{ validation: {}, successCount: 9, contributorId: 'anonymous', source: 'local', syncedAt: null },
-    ...{ createdAt: '2030-01-01T00:00:00.000Z', updatedAt: '2030-01-01T00:00:00.000Z' },
+    geneId,
+    name: 'Use it',
+    taskClass: 'sums',
+    confidence: 0.8,
+    qualityScore: 0.9,
+    useCount: 10,
+    strategy: { component: 'builtin/calculator', type: 'prefer' },
+    signals: { tool_success: 9 },
+    validation: {},
+    successCount: 9,
+    contributorId: 'anonymous',
+    source: 'local',
+    syncedAt: null,
+    createdAt: '2030-01-01T00:00:00.000Z',
+    updatedAt: '2030-01-01T00:00:00.000Z',
   };
 }
 

@@ -39,12 +39,24 @@ const { values: options, positionals } = parseArgs({
 
 const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
 const SMALL: Sizes = {
-  ...{ usage: 10_000, sessions: 10_000, receipts: 10_000, audit: 10_000 },
-  ...{ runs: 10_000, conversations: 10_000, definitions: 1_000, files: 1_000 },
+  usage: 10_000,
+  sessions: 10_000,
+  receipts: 10_000,
+  audit: 10_000,
+  runs: 10_000,
+  conversations: 10_000,
+  definitions: 1_000,
+  files: 1_000,
 };
 const LARGE: Sizes = {
-  ...{ usage: 1_000_000, sessions: 100_000, receipts: 100_000, audit: 100_000 },
-  ...{ runs: 100_000, conversations: 100_000, definitions: 10_000, files: 10_000 },
+  usage: 1_000_000,
+  sessions: 100_000,
+  receipts: 100_000,
+  audit: 100_000,
+  runs: 100_000,
+  conversations: 100_000,
+  definitions: 10_000,
+  files: 10_000,
 };
 /** Requests of one kind to one gateway, and the milliseconds after which the benchmark sends no more of them. */
 const REQUESTS = options.quick ? 10 : 40;

@@ -11,7 +11,10 @@ const PACE_MS = Number(process.env.PACE_MS ?? 500);
 
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({
-    ...{ id: 'x', created: 1, model: 'bench', object: 'chat.completion.chunk' },
+    id: 'x',
+    created: 1,
+    model: 'bench',
+    object: 'chat.completion.chunk',
     choices: [{ index: 0, delta, finish_reason }],
   })}\n\n`;
 const END = `${chunk({}, 'stop')}data: [DONE]\n\n`;

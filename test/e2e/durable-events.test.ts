@@ -151,12 +151,19 @@ eachGatewayDatabase(test, 'every way to a turn tells of it, and of its session',
   const ask = { model: 'demo', messages };
 
   const named = await gateway.request('/v1/chat/completions', {
-    ...{ method: 'POST', token, body: ask, headers: { 'x-request-id': 'request-4711' } },
+    method: 'POST',
+    token,
+    body: ask,
+    headers: { 'x-request-id': 'request-4711' },
   });
   const session = named.headers.get('x-svc-session-id');
   const [turn] = await of(TurnFinished, id);
   t.like(turn, {
-    ...{ session_id: session, agent: null, model: 'demo', source: 'chat', status: 'completed' },
+    session_id: session,
+    agent: null,
+    model: 'demo',
+    source: 'chat',
+    status: 'completed',
     usage: { model_calls: 1, cost_usd: '0' },
   });
   t.is(turn.usage.input_tokens, named.body.usage.prompt_tokens);
@@ -181,7 +188,8 @@ eachGatewayDatabase(test, 'every way to a turn tells of it, and of its session',
   const said = { additional_messages: [{ role: 'user', content: 'Hello' }] };
   await call('POST', '/v3/chat', { bot_id: 'careful', ...said });
   const grpc = gateway.grpc({
-    ...{ proto: new URL('svc/conversation/v1/conversation.proto', PROTOS), token },
+    proto: new URL('svc/conversation/v1/conversation.proto', PROTOS),
+    token,
     service: SERVICES.conversation,
   });
   t.is((await grpc.call('Chat', { message: 'Hello', extra: { agent_name: 'careful' } })).code, 'OK');

@@ -20,8 +20,15 @@ import { planProblems } from '../support/query-plans.ts';
 import { recordStatements } from '../support/statements.ts';
 
 const SIZES: Sizes = {
-  ...{ days: 100, usage: 20_000, sessions: 40_000, receipts: 40_000, audit: 40_000 },
-  ...{ runs: 40_000, conversations: 40_000, definitions: 40_000, files: 40_000 },
+  days: 100,
+  usage: 20_000,
+  sessions: 40_000,
+  receipts: 40_000,
+  audit: 40_000,
+  runs: 40_000,
+  conversations: 40_000,
+  definitions: 40_000,
+  files: 40_000,
   // Of a tenant that has much of a table a server reads that from end to end, and rightly.
   largest: 0.08,
 };

@@ -151,8 +151,12 @@ test('runs of two replicas go on while Redis is away, and when it is back', asyn
   if (redis === undefined || fresh === undefined) return;
   const service = await startWorkflowService(t, () => pause(100, 200));
   const env = {
-    ...{ ...fresh.environment, REDIS_URL: `redis://127.0.0.1:${redis.port}`, OBJECT_STORE_URL: 'none' },
-    ...{ SVC_EGRESS_ALLOW_PRIVATE: service.allowed, WORKFLOW_SWEEP_INTERVAL: '1s', SVC_DATABASE_POOL: '4' },
+    ...fresh.environment,
+    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+    OBJECT_STORE_URL: 'none',
+    SVC_EGRESS_ALLOW_PRIVATE: service.allowed,
+    WORKFLOW_SWEEP_INTERVAL: '1s',
+    SVC_DATABASE_POOL: '4',
   };
   const [one, other] = await Promise.all([startReplica(t, env), startReplica(t, env)]);
   const definition = await publish(one.request, storyGraph(service.url));
@@ -188,9 +192,13 @@ for (const [drain, times] of [
     // What is handed over is not waited for until a lease is over.
     const gateway = await startTestGateway({
       env: {
-        ...{ ...fresh.environment, OBJECT_STORE_URL: 'none', SVC_EGRESS_ALLOW_PRIVATE: service.allowed },
+        ...fresh.environment,
+        OBJECT_STORE_URL: 'none',
+        SVC_EGRESS_ALLOW_PRIVATE: service.allowed,
         ...UNHEARD,
-        ...{ WORKFLOW_LEASE: '10m', WORKFLOW_SWEEP_INTERVAL: '500ms', SVC_DRAIN_TIMEOUT: drain },
+        WORKFLOW_LEASE: '10m',
+        WORKFLOW_SWEEP_INTERVAL: '500ms',
+        SVC_DRAIN_TIMEOUT: drain,
       },
     });
     t.teardown(gateway.stop);

@@ -82,8 +82,13 @@ function whole({
 
 function head(content: readonly AnthropicBlock[], stop_reason: string | null) {
   return {
-    ...{ id: 'msg_fake', type: 'message', role: 'assistant', model: 'claude-fake-1' },
-    ...{ content, stop_reason, stop_sequence: null },
+    id: 'msg_fake',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-fake-1',
+    content,
+    stop_reason,
+    stop_sequence: null,
   };
 }
 
@@ -97,7 +102,8 @@ function deltas(block: AnthropicBlock): object[] {
   if (block.type === 'text') return pieces(block.text).map((text) => ({ type: 'text_delta', text }));
   if (block.type === 'tool_use') {
     return ['', ...pieces(JSON.stringify(block.input))].map((partial_json) => ({
-      ...{ type: 'input_json_delta', partial_json },
+      type: 'input_json_delta',
+      partial_json,
     }));
   }
   const { thinking, signature } = block;

@@ -69,6 +69,7 @@ function body(
   return {
     candidates: [{ content: { role: 'model', parts }, index: 0, ...(finishReason && { finishReason }) }],
     ...(usageMetadata && { usageMetadata }),
-    ...{ modelVersion: 'gemini-fake-1', responseId: 'google-fake' },
+    modelVersion: 'gemini-fake-1',
+    responseId: 'google-fake',
   };
 }

@@ -190,7 +190,11 @@ export async function startFakeMessenger(
   await once(server, 'listening');
   const messenger: FakeMessenger = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ appKey, secret: `secret-of-${platform}-0123456789`, user: 'ou_anna', instead: undefined, calls },
+    appKey,
+    secret: `secret-of-${platform}-0123456789`,
+    user: 'ou_anna',
+    instead: undefined,
+    calls,
     async close() {
       server.closeAllConnections();
       server.close();

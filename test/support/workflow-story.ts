@@ -23,9 +23,18 @@ export function chain(...nodes: readonly GraphNode[]): Graph {
 
 /** Status that each node of `storyGraph` has in the end. */
 export const STORY_END: Readonly<Record<string, 'completed' | 'skipped'>> = {
-  ...{ start: 'completed', a: 'completed', b: 'completed', c: 'completed', d: 'completed' },
-  ...{ e: 'completed', f: 'skipped', human: 'completed', agent: 'completed', end: 'completed' },
-  ...{ refused: 'skipped', sorry: 'skipped' },
+  start: 'completed',
+  a: 'completed',
+  b: 'completed',
+  c: 'completed',
+  d: 'completed',
+  e: 'completed',
+  f: 'skipped',
+  human: 'completed',
+  agent: 'completed',
+  end: 'completed',
+  refused: 'skipped',
+  sorry: 'skipped',
 };
 
 /** Nodes of `storyGraph` that call the service. */

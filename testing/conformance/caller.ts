@@ -69,7 +69,10 @@ export class Caller {
     const identity = { authorization: `Bearer ${tenant.token}`, 'x-request-id': requestId };
     return this.#call(name, route.inFlight, async (signal, cut) => {
       const response = await fetch(`${this.#gateway.url}${path}`, {
-        ...{ method, signal, redirect: 'manual', headers: { ...identity, ...headers } },
+        method,
+        signal,
+        redirect: 'manual',
+        headers: { ...identity, ...headers },
         ...(body === undefined ? {} : { body }),
       });
       const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');

@@ -40,7 +40,9 @@ export async function openDurableEvents(options: OpenDurableEventsOptions): Prom
     const queues = subscriptions.of(event.id);
     if (queues.length === 0) return [];
     const payload: Envelope = {
-      ...{ id: ids.uuid(), at: clock.now(), data },
+      id: ids.uuid(),
+      at: clock.now(),
+      data,
       ...(tenantId !== undefined && { tenant_id: tenantId }),
     };
     return queues.map(({ queue, attempts }) => ({ job: deliveryJob(queue, event, { attempts }), payload }));
@@ -68,7 +70,12 @@ export async function openDurableEvents(options: OpenDurableEventsOptions): Prom
           if (tenantId === undefined) throw new TypeError(`An event without a tenant: ${event.id}`);
           const { attempt, isLast, signal } = context;
           await handle(data as never, {
-            ...{ id, at: new Date(at), tenantId, attempt, isLast, signal },
+            id,
+            at: new Date(at),
+            tenantId,
+            attempt,
+            isLast,
+            signal,
             log: context.log.child({ event_id: id, ...(tenant_id !== undefined && { tenant_id }) }),
             entities: () => database.forTenant(tenantId),
           });

@@ -28,9 +28,13 @@ export function createPersonalData({
             for await (const row of eachRow(entities, AgentCheckpoint, where, QUERY)) {
               const { sessionId, agent, identityId, checkpointId, state, createdAt } = row;
               yield {
-                ...{ checkpoint_id: checkpointId, session_id: sessionId, agent },
-                ...{ identity_id: identityId, user_id: row.userId },
-                ...{ state: redactValue(JSON.parse(state), guard), created_at: createdAt },
+                checkpoint_id: checkpointId,
+                session_id: sessionId,
+                agent,
+                identity_id: identityId,
+                user_id: row.userId,
+                state: redactValue(JSON.parse(state), guard),
+                created_at: createdAt,
               };
             }
           }

@@ -131,8 +131,15 @@ export function createLogins(parts: LoginsParts) {
     const app = await lockApp(entities, channelAppId);
     if (!app?.enabled) throw ChannelErrors.appNotFound();
     const binding = await noteLogin(entities, {
-      ...{ id: ids.uuid(), userId: ids.uuid(), tenantId, channelAppId, platform, providerUserHash },
-      ...{ createdAt: now, lastLoginAt: now, revokedAt: null },
+      id: ids.uuid(),
+      userId: ids.uuid(),
+      tenantId,
+      channelAppId,
+      platform,
+      providerUserHash,
+      createdAt: now,
+      lastLoginAt: now,
+      revokedAt: null,
     });
     // A user whose binding was revoked can log in again only by a link that was made afterwards.
     const { revokedAt } = binding;
@@ -209,9 +216,14 @@ export function createLogins(parts: LoginsParts) {
       const state = newSecret(ids);
       const browserSecret = newSecret(ids);
       const isBegun = await beginLogin(entities, link, {
-        ...{ id: hashOf(state), tenantId: app.tenantId, channelAppId: app.id, platform },
-        ...{ browserHash: hashOf(browserSecret), returnTo: returnPath(returnTo, homeOf(publicUrl)) },
-        ...{ linkCreatedAt: link.createdAt, expiresAt: new Date(now.getTime() + LOGIN_SECONDS * 1_000) },
+        id: hashOf(state),
+        tenantId: app.tenantId,
+        channelAppId: app.id,
+        platform,
+        browserHash: hashOf(browserSecret),
+        returnTo: returnPath(returnTo, homeOf(publicUrl)),
+        linkCreatedAt: link.createdAt,
+        expiresAt: new Date(now.getTime() + LOGIN_SECONDS * 1_000),
       });
       if (!isBegun) throw ChannelErrors.linkInvalid();
       const redirectUri = `${publicUrl}${CALLBACK(platform)}`;

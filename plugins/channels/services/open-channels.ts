@@ -35,7 +35,11 @@ export function openChannels(given: {
     bindings: createBindings(parts),
     logins: createLogins({
       ...services,
-      ...{ apps, providers, publicUrl, counted, hashSecret: config.hash_secret },
+      apps,
+      providers,
+      publicUrl,
+      counted,
+      hashSecret: config.hash_secret,
     }),
     sessions,
     close: providers.close,

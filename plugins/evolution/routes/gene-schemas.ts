@@ -169,9 +169,16 @@ export function toItem(gene: GeneRow) {
   const { id, label, confidence, state, source, useCount: use_count, successCount: success_count } = gene;
   const strategy = { component: gene.strategy.component, type: gene.strategy.type };
   return {
-    ...{ id, label, agent_name: gene.agentName, strategy, confidence, use_count, success_count },
+    id,
+    label,
+    agent_name: gene.agentName,
+    strategy,
+    confidence,
+    use_count,
+    success_count,
     success_rate: use_count === 0 ? 0 : success_count / use_count,
-    ...{ state, source },
+    state,
+    source,
   };
 }
 
@@ -180,13 +187,20 @@ export function toGene(gene: GeneRow) {
   const { wins, losses, validation, version, contributor, component, signals } = gene;
   return {
     ...toItem(gene),
-    ...{ task_class: gene.taskClass, component, signal_type: gene.signalType, signals },
+    task_class: gene.taskClass,
+    component,
+    signal_type: gene.signalType,
+    signals,
     evidence: { wins, losses },
     validation: {
-      ...{ advised: validation.advised, succeeded: validation.succeeded },
+      advised: validation.advised,
+      succeeded: validation.succeeded,
       decided_by: validation.decidedBy,
     },
-    ...{ sessions: gene.sessions.length, contributor, sender_id: gene.senderId, version },
+    sessions: gene.sessions.length,
+    contributor,
+    sender_id: gene.senderId,
+    version,
     created_at: gene.createdAt.toISOString(),
     updated_at: gene.updatedAt.toISOString(),
   };

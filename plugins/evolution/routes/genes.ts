@@ -43,8 +43,11 @@ export function geneRoutes(parts: {
     handle: async ({ identity: { tenantId } }) => {
       const [totals, uplift] = await Promise.all([desk.totals(tenantId), desk.uplift(tenantId)]);
       return {
-        ...{ enabled, mode: isFederated ? 'federated' : 'local', sender_id: settings.sender_id },
-        ...{ min_confidence: settings.min_confidence, max_suggestions: settings.max_suggestions },
+        enabled,
+        mode: isFederated ? 'federated' : 'local',
+        sender_id: settings.sender_id,
+        min_confidence: settings.min_confidence,
+        max_suggestions: settings.max_suggestions,
         total_genes: totals.count,
         avg_confidence: totals.count === 0 ? 0 : totals.confidence / totals.count,
         success_rate: totals.uses === 0 ? 0 : totals.successes / totals.uses,
@@ -84,8 +87,12 @@ export function geneRoutes(parts: {
         const { before, after } = await desk.decide(call.identity.tenantId, call.params.id, decision, reason);
         call.audit({
           changes: {
-            ...{ gene: after.id, component: after.component, task_class: after.taskClass, reason },
-            ...{ state_from: before.state, state_to: after.state },
+            gene: after.id,
+            component: after.component,
+            task_class: after.taskClass,
+            reason,
+            state_from: before.state,
+            state_to: after.state,
           },
         });
         return reply.json(200, schemas.toGene(after));
@@ -138,8 +145,10 @@ export function geneRoutes(parts: {
         if (!enabled) return { enabled, genes: [], total: 0, imported: 0 };
         const { genes, imported } = await federatedSearch(tenantId, q, signal);
         return {
-          ...{ enabled, genes: genes.slice(0, atMost(limit)).map(schemas.toItem) },
-          ...{ total: genes.length, imported },
+          enabled,
+          genes: genes.slice(0, atMost(limit)).map(schemas.toItem),
+          total: genes.length,
+          imported,
         };
       },
     }),

@@ -29,15 +29,20 @@ const signature = (row: GlobalSharingRow | TenantSharingRow | undefined) => ({
   reason: row?.reason ?? null,
 });
 const toGlobal = (row: GlobalSharingRow | undefined) => ({
-  ...{ mode: row?.mode ?? 'disabled', levels: SHARING_MODES, version: row?.version ?? 0 },
+  mode: row?.mode ?? 'disabled',
+  levels: SHARING_MODES,
+  version: row?.version ?? 0,
   ...signature(row),
 });
 
 function toTenant(tenantId: string, globalMode: SharingMode, row: TenantSharingRow | undefined) {
   const { consumeShared, contributionMode, labels } = row ?? NOTHING_SHARED;
   return {
-    ...{ tenant_id: tenantId, global_mode: globalMode, consume_shared: consumeShared },
-    ...{ contribution_mode: contributionMode, labels },
+    tenant_id: tenantId,
+    global_mode: globalMode,
+    consume_shared: consumeShared,
+    contribution_mode: contributionMode,
+    labels,
     effective_contribution_mode: effectiveMode(globalMode, contributionMode),
     version: row?.version ?? 0,
     ...signature(row),
@@ -116,10 +121,14 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
   ) => {
     const before = from ?? NOTHING_SHARED;
     const changes = {
-      ...{ tenant_id: to.tenantId, version: to.version },
-      ...{ consume_shared_from: before.consumeShared, consume_shared_to: to.consumeShared },
-      ...{ contribution_mode_from: before.contributionMode, contribution_mode_to: to.contributionMode },
-      ...{ labels_from: before.labels.join(','), labels_to: to.labels.join(',') },
+      tenant_id: to.tenantId,
+      version: to.version,
+      consume_shared_from: before.consumeShared,
+      consume_shared_to: to.consumeShared,
+      contribution_mode_from: before.contributionMode,
+      contribution_mode_to: to.contributionMode,
+      labels_from: before.labels.join(','),
+      labels_to: to.labels.join(','),
     };
     call.audit({ changes });
     return answer(toTenant(to.tenantId, await globalMode(), to));

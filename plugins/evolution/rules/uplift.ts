@@ -30,7 +30,10 @@ export function upliftOf(advised: ArmCount, holdout: ArmCount): Uplift {
   if (rateAdvised === null || rateHoldout === null) {
     const missing = rateAdvised === null ? 'with advice' : 'without advice';
     return {
-      ...{ ...rates, difference: null, low: null, high: null },
+      ...rates,
+      difference: null,
+      low: null,
+      high: null,
       summary: `Not known yet: there was no task ${missing} that could be compared.`,
     };
   }

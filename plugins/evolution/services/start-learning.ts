@@ -48,7 +48,9 @@ export function startLearning(
     ExperiencePoint,
     createEvolutionExperience({
       ...services,
-      ...{ playbooks, writer, settings },
+      playbooks,
+      writer,
+      settings,
       metrics: { signal: (signal_type) => signals.inc({ signal_type }), served: onServed },
     }),
   );

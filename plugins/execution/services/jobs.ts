@@ -136,11 +136,19 @@ export function createJobs({
         if (before !== undefined) return { job: (await listed(tenantId, [before]))[0]!, isNew: false };
         const graph = graphs.get(graphName);
         const version = await engine.ensureVersion({
-          ...{ tenantId, graph, definitionId: graphName, publishedBy: PUBLISHER },
+          tenantId,
+          graph,
+          definitionId: graphName,
+          publishedBy: PUBLISHER,
         });
         const startedBy = identity.id;
         const { run, isNew } = await engine.start({
-          ...{ tenantId, version, input, startedBy, userId, idempotency },
+          tenantId,
+          version,
+          input,
+          startedBy,
+          userId,
+          idempotency,
         });
         return { job: isNew ? listedJob(run, undefined) : (await listed(tenantId, [run]))[0]!, isNew };
       } catch (thrown) {

@@ -33,7 +33,12 @@ export function dashboardRoutes({ load }: Gate): readonly Route[] {
     ...FILES.map(([path, file, answerType, summary]) =>
       route({
         access: access.public(),
-        ...{ method: 'GET', path, tag, rateLimit: 'none', answerType, summary },
+        method: 'GET',
+        path,
+        tag,
+        rateLimit: 'none',
+        answerType,
+        summary,
         schema: {
           responses: { 200: Type.String({ examples: ['…'] }) },
           answerHeaders: Type.Object(
@@ -45,7 +50,9 @@ export function dashboardRoutes({ load }: Gate): readonly Route[] {
     ),
     route({
       ...readable,
-      ...{ method: 'GET', path: '/api/v1/dashboard/stream', tag },
+      method: 'GET',
+      path: '/api/v1/dashboard/stream',
+      tag,
       summary: 'Follow the state of the hub: nodes, genes and subscriptions',
       countsAsStream: () => true,
       schema: {

@@ -23,7 +23,9 @@ export function eventRoutes(gate: Gate): readonly Route[] {
   return [
     route({
       ...signed,
-      ...{ method: 'POST', path: '/api/v1/events', tag },
+      method: 'POST',
+      path: '/api/v1/events',
+      tag,
       summary: 'Report that a gene was promoted or revoked; signed by its node',
       schema: {
         headers: EnvelopeHeaders,
@@ -41,7 +43,9 @@ export function eventRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...signed,
-      ...{ method: 'POST', path: INBOX, tag },
+      method: 'POST',
+      path: INBOX,
+      tag,
       summary: 'Take what a hub delivers to this gateway as its node; signed by the hub',
       schema: {
         headers: EnvelopeHeaders,

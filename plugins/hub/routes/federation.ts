@@ -12,7 +12,10 @@ export function federationRoutes({ load }: Gate, exchange: GeneExchange | undefi
   return [
     route({
       ...readable,
-      ...{ method: 'GET', path: '/api/v1/federation/genes', tag, rateLimit: HUB_LIMIT },
+      method: 'GET',
+      path: '/api/v1/federation/genes',
+      tag,
+      rateLimit: HUB_LIMIT,
       summary: 'Search the genes of all healthy nodes',
       schema: {
         query: Type.Object({
@@ -30,7 +33,10 @@ export function federationRoutes({ load }: Gate, exchange: GeneExchange | undefi
     }),
     route({
       ...readable,
-      ...{ method: 'GET', path: '/api/v1/genes', tag, rateLimit: HUB_LIMIT },
+      method: 'GET',
+      path: '/api/v1/genes',
+      tag,
+      rateLimit: HUB_LIMIT,
       summary: 'List the genes that tenants of this gateway share',
       description: 'What hubs ask of this gateway as a node; the sharing policies say what is in it.',
       schema: {

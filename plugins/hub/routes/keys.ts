@@ -9,20 +9,27 @@ const tag = 'hub-keys';
 export function keyRoutes({ load }: Gate): readonly Route[] {
   const published = async () => ({
     keys: (await (await load()).keys.published()).map(({ id, publicKey, retiresAt }) => ({
-      ...{ key_id: id, public_key: publicKey, retires_at: retiresAt?.toISOString() ?? null },
+      key_id: id,
+      public_key: publicKey,
+      retires_at: retiresAt?.toISOString() ?? null,
     })),
   });
   return [
     route({
       access: access.public(),
-      ...{ method: 'GET', path: KEYS, tag, rateLimit: HUB_LIMIT },
+      method: 'GET',
+      path: KEYS,
+      tag,
+      rateLimit: HUB_LIMIT,
       summary: 'List the public keys of the hub, the one in use first',
       schema: { responses: { 200: schemas.PublishedKeys } },
       handle: published,
     }),
     route({
       ...operable,
-      ...{ method: 'POST', path: `${KEYS}/rotate`, tag },
+      method: 'POST',
+      path: `${KEYS}/rotate`,
+      tag,
       summary: 'Put another key in use; for operators',
       description:
         'The one before stays published, and signs for those who subscribed under it, for HUB_KEY_OVERLAP.',

@@ -26,7 +26,11 @@ function toNode(node: NodeRow, status: NodeStatus) {
     { public_key: rivalKey, endpoint: rivalEndpoint },
   ];
   return {
-    ...{ node_id: node.id, endpoint, public_key: publicKey, capabilities: node.capabilities, status },
+    node_id: node.id,
+    endpoint,
+    public_key: publicKey,
+    capabilities: node.capabilities,
+    status,
     ...(rivalKey === null ? {} : { conflict: { keys } }),
     registered_at: node.registeredAt.toISOString(),
     last_seen_at: node.lastSeenAt.toISOString(),
@@ -39,7 +43,11 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
   return [
     route({
       ...writable,
-      ...{ method: 'POST', path: NODES, tag, rateLimit: HUB_LIMIT, rawBody: true },
+      method: 'POST',
+      path: NODES,
+      tag,
+      rateLimit: HUB_LIMIT,
+      rawBody: true,
       summary: 'Register a node, or see it again',
       description:
         'The first registration of an id is 201, the same key again 200. A node that has moved signs its registration with its key.',
@@ -68,7 +76,10 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...readable,
-      ...{ method: 'GET', path: NODES, tag, rateLimit: HUB_LIMIT },
+      method: 'GET',
+      path: NODES,
+      tag,
+      rateLimit: HUB_LIMIT,
       summary: 'List the nodes, those seen last first',
       schema: { query: pageQuery({ defaultLimit: 100 }), responses: { 200: schemas.Nodes } },
       handle: async ({ query }) => {
@@ -80,8 +91,13 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       access: access.authenticated(),
-      ...{ method: 'PUT', path: `${NODES}/{id}/heartbeat`, tag, rateLimit: HUB_LIMIT },
-      ...{ bodyType: 'raw', bodyOptional: true, bodyLimit: 64 * 1024 },
+      method: 'PUT',
+      path: `${NODES}/{id}/heartbeat`,
+      tag,
+      rateLimit: HUB_LIMIT,
+      bodyType: 'raw',
+      bodyOptional: true,
+      bodyLimit: 64 * 1024,
       summary: 'Say that a node lives; signed by it',
       schema: {
         headers: EnvelopeHeaders,
@@ -99,8 +115,13 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       access: access.authenticated(),
-      ...{ method: 'DELETE', path: `${NODES}/{id}`, tag, rateLimit: HUB_LIMIT },
-      ...{ bodyType: 'raw', bodyOptional: true, bodyLimit: 64 * 1024 },
+      method: 'DELETE',
+      path: `${NODES}/{id}`,
+      tag,
+      rateLimit: HUB_LIMIT,
+      bodyType: 'raw',
+      bodyOptional: true,
+      bodyLimit: 64 * 1024,
       summary: 'Deregister a node; signed by it, or by an operator',
       schema: {
         headers: EnvelopeHeaders,
@@ -121,7 +142,9 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...operable,
-      ...{ method: 'POST', path: `${NODES}/{id}/confirm`, tag },
+      method: 'POST',
+      path: `${NODES}/{id}/confirm`,
+      tag,
       summary: 'Say which of two keys is the node’s; for operators',
       schema: {
         params: schemas.NodeParams,

@@ -13,11 +13,15 @@ const common = { tag, rateLimit: HUB_LIMIT } as const;
 
 function toSubscription(row: Shown) {
   return {
-    ...{ id: row.id, callback_url: row.callbackUrl, events: row.events },
+    id: row.id,
+    callback_url: row.callbackUrl,
+    events: row.events,
     filter: row.minConfidence === null ? {} : { min_confidence: row.minConfidence },
     signing_key_id: row.signingKeyId,
     delivery: {
-      ...{ waiting: row.counts.waiting, dead: row.counts.dead, delivered: row.delivered },
+      waiting: row.counts.waiting,
+      dead: row.counts.dead,
+      delivered: row.delivered,
       failed_attempts: row.failedAttempts,
       last_attempt_at: row.lastAttemptAt?.toISOString() ?? null,
       last_error: row.lastError,
@@ -28,9 +32,14 @@ function toSubscription(row: Shown) {
 
 function toLetter({ id, eventId, attempts, reason, createdAt, event }: DeadLetter) {
   return {
-    ...{ id, event_id: eventId, type: event?.type ?? null },
+    id,
+    event_id: eventId,
+    type: event?.type ?? null,
     node_id: event === undefined ? null : reporterOf(event.gene, event.nodeId),
-    ...{ gene: event?.gene ?? null, attempts, reason: reason ?? '', created_at: createdAt.toISOString() },
+    gene: event?.gene ?? null,
+    attempts,
+    reason: reason ?? '',
+    created_at: createdAt.toISOString(),
   };
 }
 
@@ -40,7 +49,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
   return [
     route({
       ...writable,
-      ...{ ...common, method: 'POST', path: SUBSCRIPTIONS },
+      ...common,
+      method: 'POST',
+      path: SUBSCRIPTIONS,
       summary: 'Subscribe to what nodes report',
       schema: { body: schemas.Subscribe, responses: { 201: schemas.Subscription } },
       failures: ['conflict'],
@@ -57,7 +68,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...readable,
-      ...{ ...common, method: 'GET', path: SUBSCRIPTIONS },
+      ...common,
+      method: 'GET',
+      path: SUBSCRIPTIONS,
       summary: 'List the caller’s subscriptions, newest first; operators see all',
       schema: {
         query: pageQuery({ defaultLimit: 100 }),
@@ -71,7 +84,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...readable,
-      ...{ ...common, method: 'GET', path: ONE },
+      ...common,
+      method: 'GET',
+      path: ONE,
       summary: 'Read a subscription and how its deliveries go',
       schema: {
         params: schemas.SubscriptionParams,
@@ -82,7 +97,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...writable,
-      ...{ ...common, method: 'DELETE', path: ONE },
+      ...common,
+      method: 'DELETE',
+      path: ONE,
       summary: 'End a subscription, with what is on its way',
       schema: { params: schemas.SubscriptionParams, responses: { 204: null } },
       handle: async (call) => {
@@ -92,7 +109,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...readable,
-      ...{ ...common, method: 'GET', path: LETTERS },
+      ...common,
+      method: 'GET',
+      path: LETTERS,
       summary: 'List what could not be delivered to a subscription, newest first',
       schema: {
         params: schemas.SubscriptionParams,
@@ -108,7 +127,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...writable,
-      ...{ ...common, method: 'POST', path: `${LETTERS}/retry` },
+      ...common,
+      method: 'POST',
+      path: `${LETTERS}/retry`,
       summary: 'Send all dead letters of a subscription again',
       schema: {
         params: schemas.SubscriptionParams,
@@ -122,7 +143,9 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
     }),
     route({
       ...writable,
-      ...{ ...common, method: 'POST', path: `${LETTERS}/{letter}/retry` },
+      ...common,
+      method: 'POST',
+      path: `${LETTERS}/{letter}/retry`,
       summary: 'Send a dead letter again, with all of its attempts',
       schema: { params: schemas.LetterParams, responses: { 202: schemas.Revived } },
       handle: async (call) => {

@@ -68,12 +68,23 @@ export function createEvents(parts: {
   }
 
   const eventOf = (nodeId: string, { type, gene, key }: Reported, now: Date): EventRow => ({
-    ...{ id: key === undefined ? ids.uuid() : eventId(nodeId, key), type, nodeId, gene, createdAt: now },
+    id: key === undefined ? ids.uuid() : eventId(nodeId, key),
+    type,
+    nodeId,
+    gene,
+    createdAt: now,
   });
 
   const deliveryOf = (event: EventRow, subscriptionId: string, isFull: boolean): DeliveryRow => ({
-    ...{ id: ids.uuid(), eventId: event.id, subscriptionId, state: isFull ? 'dead' : 'waiting', attempts: 0 },
-    ...{ dueAt: event.createdAt, claimedUntil: new Date(0), ticket: '', reason: isFull ? FULL : null },
+    id: ids.uuid(),
+    eventId: event.id,
+    subscriptionId,
+    state: isFull ? 'dead' : 'waiting',
+    attempts: 0,
+    dueAt: event.createdAt,
+    claimedUntil: new Date(0),
+    ticket: '',
+    reason: isFull ? FULL : null,
     createdAt: event.createdAt,
   });
 

@@ -53,7 +53,9 @@ export function createFederation(parts: {
       method: 'GET',
       key: await keys.current(),
       account: `hub/node/${node.id}`,
-      ...{ timeout: DEADLINE_MS, maxBytes: MAX_BYTES, signal },
+      timeout: DEADLINE_MS,
+      maxBytes: MAX_BYTES,
+      signal,
     });
     if (response.status !== 200) {
       response.body.destroy();

@@ -56,8 +56,13 @@ export function createKeys(parts: {
     const now = clock.now();
     await store.add(
       {
-        ...{ id, use, generation, publicKey, privateKey: seal.seal(der, placeOf(id)) },
-        ...{ createdAt: new Date(now), retiresAt: null },
+        id,
+        use,
+        generation,
+        publicKey,
+        privateKey: seal.seal(der, placeOf(id)),
+        createdAt: new Date(now),
+        retiresAt: null,
       },
       new Date(now + overlap),
     );

@@ -85,18 +85,31 @@ export async function openHub(parts: {
   const send = createSendSigned({ egress, clock: ownClock, ids, version });
 
   const envelopes = createEnvelopes({
-    ...{ nodes: nodeStore, clock: ownClock },
+    nodes: nodeStore,
+    clock: ownClock,
     // This gateway may be a node of its own hub.
     hubKey: async (id) =>
       (await keys.published()).find((key) => key.id === id)?.publicKey ?? (await calls.hubKey(id)),
   });
   const events = createEvents({
-    ...{ genes, deliveries, subscriptions: subscriptionStore, clock, ids, wake },
+    genes,
+    deliveries,
+    subscriptions: subscriptionStore,
+    clock,
+    ids,
+    wake,
     hasOwn: exchange !== undefined,
     counted: (type) => metrics.event(type),
   });
   dispatcher = createDispatcher({
-    ...{ deliveries, subscriptions: subscriptionStore, genes, backoff, clock, ids, log, changed },
+    deliveries,
+    subscriptions: subscriptionStore,
+    genes,
+    backoff,
+    clock,
+    ids,
+    log,
+    changed,
     send: createSendEvent({ send, keys, clock }),
     apply: exchange === undefined ? async () => {} : createApply({ exchange, genes }),
     counted: (result) => metrics.attempt(result),
@@ -121,11 +134,24 @@ export async function openHub(parts: {
     dispatcher,
     nodes: createNodes({ store: nodeStore, egress, clock, changed }),
     search: createFederation({
-      ...{ nodes: nodeStore, keys, send, clock, ids, log, tombstones: createTombstones(genes, clock) },
+      nodes: nodeStore,
+      keys,
+      send,
+      clock,
+      ids,
+      log,
+      tombstones: createTombstones(genes, clock),
       counted: (result) => metrics.call(result),
     }),
     subscriptions: createSubscriptions({
-      ...{ store: subscriptionStore, deliveries, keys, egress, clock, ids, wake, changed },
+      store: subscriptionStore,
+      deliveries,
+      keys,
+      egress,
+      clock,
+      ids,
+      wake,
+      changed,
     }),
     /** Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. The signal ends it early. */
     async expire(signal: AbortSignal): Promise<void> {

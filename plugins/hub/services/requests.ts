@@ -31,7 +31,13 @@ export function createSendSigned(parts: {
     const nonce = ids.bytes(16).toString('hex');
     const envelope = signRequest(signed, { signer: key.id, key: key.key, nonce, now: clock.now() });
     return egress.request(DEFAULT_TENANT_ID, {
-      ...{ url, method, redirect: 'manual', account, timeout, maxBytes, signal },
+      url,
+      method,
+      redirect: 'manual',
+      account,
+      timeout,
+      maxBytes,
+      signal,
       headers: {
         accept: 'application/json',
         'user-agent': `agent-gateway/${version}`,

@@ -47,8 +47,13 @@ export function createSendEvent(parts: {
   const { send, keys, clock } = parts;
   return async (subscription, { id, attempt }, { type, gene, nodeId, createdAt }, signal) => {
     const body = JSON.stringify({
-      ...{ id, type, gene, node_id: reporterOf(gene, nodeId), occurred_at: createdAt.toISOString() },
-      ...{ attempt, subscription_id: subscription.id },
+      id,
+      type,
+      gene,
+      node_id: reporterOf(gene, nodeId),
+      occurred_at: createdAt.toISOString(),
+      attempt,
+      subscription_id: subscription.id,
     });
     const key = await keys.current(subscription.signingKeyId);
     try {
@@ -57,12 +62,14 @@ export function createSendEvent(parts: {
         headers,
         body: answer,
       } = await send({
-        ...{ url: new URL(subscription.callbackUrl), method: 'POST', body, key, signal },
-        ...{
-          timeout: TIMEOUT_MS,
-          maxBytes: MAX_ANSWER_BYTES,
-          account: `hub/subscription/${subscription.id}`,
-        },
+        url: new URL(subscription.callbackUrl),
+        method: 'POST',
+        body,
+        key,
+        signal,
+        timeout: TIMEOUT_MS,
+        maxBytes: MAX_ANSWER_BYTES,
+        account: `hub/subscription/${subscription.id}`,
       });
       // The status decides: a failure while the body is read is ignored.
       await finished(answer.resume()).catch(() => {});

@@ -81,9 +81,16 @@ export function createSubscriptions(parts: {
     async add(owner, { callbackUrl, events, minConfidence }) {
       await egress.check(DEFAULT_TENANT_ID, callbackUrl);
       const subscription: SubscriptionRow = {
-        ...{ id: ids.uuid(), owner, callbackUrl, events: [...new Set(events)] },
-        ...{ minConfidence: minConfidence ?? null, signingKeyId: (await keys.current()).id },
-        ...{ delivered: 0, failedAttempts: 0, lastAttemptAt: null, lastError: null },
+        id: ids.uuid(),
+        owner,
+        callbackUrl,
+        events: [...new Set(events)],
+        minConfidence: minConfidence ?? null,
+        signingKeyId: (await keys.current()).id,
+        delivered: 0,
+        failedAttempts: 0,
+        lastAttemptAt: null,
+        lastError: null,
         createdAt: new Date(clock.now()),
       };
       const added = await store.add(subscription, { ofOwner: MAX_OF_OWNER, all: MAX });

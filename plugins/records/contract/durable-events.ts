@@ -91,7 +91,10 @@ export function turnFinishedWrites(
 export function turnFinished({ sessionId, agent, model, source, status, runId, uses }: ReportedTurn) {
   const sum = (of: (use: PricedUse) => number) => uses.reduce((tokens, use) => tokens + of(use), 0);
   return {
-    ...{ session_id: sessionId ?? null, agent: agent ?? null, model, source },
+    session_id: sessionId ?? null,
+    agent: agent ?? null,
+    model,
+    source,
     status: status ?? 'completed',
     request_id: uses.find(({ span }) => span !== undefined)?.span?.requestId ?? null,
     ...(runId !== undefined && { run_id: runId }),

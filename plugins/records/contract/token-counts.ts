@@ -79,7 +79,9 @@ export function toModelUse(
       ...common,
       inputTokens: toCount(inputTokens),
       outputTokens: toCount(outputTokens),
-      ...{ cacheReadTokens: 0, cacheWriteTokens: 0, isEstimated: true },
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      isEstimated: true,
     };
   }
   const inputTokens = toCount(usage.prompt_tokens);

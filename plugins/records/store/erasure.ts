@@ -48,8 +48,12 @@ export async function eraseRecords(
   onErased: (sessionIds: readonly string[]) => Promise<void>,
 ): Promise<Erased> {
   const erased = {
-    ...{ sessions: 0, messages: 0, memories: 0, profiles: 0 },
-    ...{ execution_receipts: 0, usage_records: 0 },
+    sessions: 0,
+    messages: 0,
+    memories: 0,
+    profiles: 0,
+    execution_receipts: 0,
+    usage_records: 0,
   };
   const add = (more: Partial<typeof erased>) => {
     for (const [kind, count] of Object.entries(more)) erased[kind as keyof typeof erased] += count;

@@ -31,7 +31,12 @@ export function agentService(definitions: AgentDefinitions, statuses: AgentStatu
     return agents.map(({ name, description, type, source, yaml }, index) => {
       const { status, createdAt, updatedAt } = conditions[index]!;
       return {
-        ...{ id: name, name, description, type, source, status },
+        id: name,
+        name,
+        description,
+        type,
+        source,
+        status,
         configuration: yaml === undefined ? undefined : specOf(yaml),
         created_at: timeOf(createdAt),
         updated_at: timeOf(updatedAt),

@@ -49,7 +49,11 @@ function interruptResponse({ id, type, reason, agentPath, toolCall, fields }: In
   return {
     event_type: 'interrupt',
     interrupt: {
-      ...{ id, type, reason, agent_path: agentPath, fields },
+      id,
+      type,
+      reason,
+      agent_path: agentPath,
+      fields,
       ...(toolCall && { tool_call: { ...toolCall, status: 'calling' } }),
     },
   };

@@ -139,7 +139,12 @@ function one(conversation: ConversationRecord): GrpcMessage {
 function onWire(conversation: ConversationRecord): GrpcMessage {
   const { id, botId, title, userId, metaData, createdAt, updatedAt } = conversation;
   return {
-    ...{ id, title, bot_id: botId, user_id: userId, meta_data: metaData },
-    ...{ created_at: createdAt, updated_at: updatedAt },
+    id,
+    title,
+    bot_id: botId,
+    user_id: userId,
+    meta_data: metaData,
+    created_at: createdAt,
+    updated_at: updatedAt,
   };
 }

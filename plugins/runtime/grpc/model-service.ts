@@ -29,7 +29,12 @@ export function modelService(
   function shown(caller: Identity, infos: readonly ModelInfo[]): readonly GrpcMessage[] {
     const isAll = isOperator(caller) && isTenantAdmin(caller);
     return infos.map(({ id, provider, model, capabilities = [], context_length = 0 }) => ({
-      ...{ id, name: id, provider, capabilities, context_length, enabled: true },
+      id,
+      name: id,
+      provider,
+      capabilities,
+      context_length,
+      enabled: true,
       config: isAll ? { model, ...without(definitions.specOf(id), OWN_FIELDS) } : undefined,
     }));
   }

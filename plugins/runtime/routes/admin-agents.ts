@@ -73,7 +73,10 @@ const inYaml = (problem: FieldError): FieldError => ({
 
 function recordOf({ name, description, type, source, yaml, createdAt, updatedAt }: AgentDetail) {
   return {
-    ...{ name, description, type, source },
+    name,
+    description,
+    type,
+    source,
     ...(yaml !== undefined && { yaml }),
     ...(createdAt !== undefined && { created_at: new Date(createdAt).toISOString() }),
     ...(updatedAt !== undefined && { updated_at: new Date(updatedAt).toISOString() }),

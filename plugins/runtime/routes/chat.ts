@@ -134,8 +134,12 @@ const WaitingList = Type.Object({
 });
 
 const INTERRUPT = {
-  ...{ id: '01a209b6-303a-74d9-bda2-ab9641d2c7f4', type: 'approval', agent_path: ['helper'] },
-  ...{ reason: 'The agent wants to call calculator.', tool_call: CALL, fields: [] },
+  id: '01a209b6-303a-74d9-bda2-ab9641d2c7f4',
+  type: 'approval',
+  agent_path: ['helper'],
+  reason: 'The agent wants to call calculator.',
+  tool_call: CALL,
+  fields: [],
 };
 /** The stream of a chat, as text or, with A2UI, as named events. */
 const ChatStream = Type.String({
@@ -168,8 +172,11 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       path: '/chat/stream',
       summary: 'Chat with an agent',
       schema: {
-        ...{ query: ModeQuery, headers: ChatHeaders, body: ChatBody },
-        ...{ stream: ChatStream, answerHeaders: ToldSession },
+        query: ModeQuery,
+        headers: ChatHeaders,
+        body: ChatBody,
+        stream: ChatStream,
+        answerHeaders: ToldSession,
       },
       handle: async (call) => {
         const { agent_id, session_id, message, background: isBackground = false } = call.body;
@@ -215,8 +222,11 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       path: '/chat/resume',
       summary: 'Go on with a chat that was paused',
       schema: {
-        ...{ query: ModeQuery, headers: ChatHeaders, body: ResumeBody },
-        ...{ stream: ChatStream, answerHeaders: ToldSession },
+        query: ModeQuery,
+        headers: ChatHeaders,
+        body: ResumeBody,
+        stream: ChatStream,
+        answerHeaders: ToldSession,
       },
       handle: async (call) => {
         const { session_id, input, background: isBackground = false } = call.body;

@@ -131,7 +131,10 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         const wanted = { limit: Math.min(limit, MAX_RESULTS), threshold };
         const found = await memories.search(call.entities(), user_id, q, wanted);
         const results = found.map(({ id, value, metadata, score }) => ({
-          ...{ id, content: value, metadata, score },
+          id,
+          content: value,
+          metadata,
+          score,
         }));
         return { user_id, query: q, results, total: results.length };
       },

@@ -186,7 +186,8 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       },
       handle: async (call) => {
         const outputs = call.body.tool_outputs.map(({ tool_call_id: toolCallId, output }) => ({
-          ...{ toolCallId, output },
+          toolCallId,
+          output,
         }));
         const chat = chatCallOf(call, undefined, call.headers);
         const begun = await chats.submit(chat, readerOf(call), placeOf(call.query), outputs);

@@ -70,8 +70,13 @@ const History = Type.Object({
 
 /** The members of `History` that the gateway has nothing for. */
 const UNUSED = {
-  ...{ run_mode: 2, bot_id: '', connector_id: '', connector_uid: '' },
-  ...{ debug_url: '', token: '0', cost: '0' },
+  run_mode: 2,
+  bot_id: '',
+  connector_id: '',
+  connector_uid: '',
+  debug_url: '',
+  token: '0',
+  cost: '0',
 } as const;
 
 const EVENT_ID = '01a209b6-35cd-70a2-9cd1-0d23f60713e5/01a209b6-35cd-70a4-b05b-b8ac2416a49e';

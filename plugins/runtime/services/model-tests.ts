@@ -46,7 +46,9 @@ export function createModelTests(parts: {
     const completion = await model.complete(
       { model: alias, messages },
       {
-        ...{ signal, requestId, traceHeaders },
+        signal,
+        requestId,
+        traceHeaders,
         answeredBy: (info) => {
           answeredBy = info;
         },

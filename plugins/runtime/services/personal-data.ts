@@ -121,8 +121,16 @@ async function* chatRecords(entities: TenantEntityManager, name: string | undefi
       const texts = { meta_data: JSON.parse(row.metaData), messages: JSON.parse(row.messages) };
       const { usage, last_error } = toChat(row);
       yield {
-        ...{ id, user_id, conversation_id, bot_id, status, ...texts, usage, last_error },
-        ...{ created_at: row.createdAt, completed_at: row.completedAt },
+        id,
+        user_id,
+        conversation_id,
+        bot_id,
+        status,
+        ...texts,
+        usage,
+        last_error,
+        created_at: row.createdAt,
+        completed_at: row.completedAt,
       };
     }
   }

@@ -130,33 +130,60 @@ export async function fillTables(database: Database, sizes: Sizes, now: number):
       requestId = ids.uuid();
       const model = MODELS[below(MODELS.length)]!;
       await write(UsageRecordRow, tenantId, {
-        ...{ id: ids.uuid(), sessionId, ...owner, source: 'chat', model, provider: 'openai' },
-        ...{ providerModel: `${model}-2026`, inputTokens: 200 + below(4000), outputTokens: below(1000) },
-        ...{ cacheReadTokens: below(200), cacheWriteTokens: 0, estimated: below(50) === 0 ? 1 : 0 },
-        ...{
-          costMicros: below(5000),
-          costPicos: below(1_000_000),
-          day: updatedAt.toISOString().slice(0, 10),
-        },
-        ...{ createdAt: updatedAt, requestId, traceId: null, startedAt: updatedAt },
-        ...{ durationMs: below(20_000), status: 'success' },
+        id: ids.uuid(),
+        sessionId,
+        ...owner,
+        source: 'chat',
+        model,
+        provider: 'openai',
+        providerModel: `${model}-2026`,
+        inputTokens: 200 + below(4000),
+        outputTokens: below(1000),
+        cacheReadTokens: below(200),
+        cacheWriteTokens: 0,
+        estimated: below(50) === 0 ? 1 : 0,
+        costMicros: below(5000),
+        costPicos: below(1_000_000),
+        day: updatedAt.toISOString().slice(0, 10),
+        createdAt: updatedAt,
+        requestId,
+        traceId: null,
+        startedAt: updatedAt,
+        durationMs: below(20_000),
+        status: 'success',
       });
     }
     const receipts = share(sizes.receipts, sizes.sessions, index);
     for (let receipt = 0; receipt < receipts; receipt += 1) {
       await write(ExecutionReceipt, tenantId, {
-        ...{ id: ids.uuid(), sessionId, userId: owner.userId, requestId, traceId: null },
+        id: ids.uuid(),
+        sessionId,
+        userId: owner.userId,
+        requestId,
+        traceId: null,
         toolName: below(1000) === 0 ? RARE_TOOL : TOOLS[below(TOOLS.length)]!,
-        ...{ input: '"{\\"expression\\":\\"1 + 1\\"}"', output: JSON.stringify('x'.repeat(300)) },
-        ...{ status: below(20) === 0 ? 'error' : 'success', durationMs: below(3000) },
-        ...{ idempotencyId: null, idempotencyKey: null, createdAt: updatedAt, startedAt: updatedAt },
+        input: '"{\\"expression\\":\\"1 + 1\\"}"',
+        output: JSON.stringify('x'.repeat(300)),
+        status: below(20) === 0 ? 'error' : 'success',
+        durationMs: below(3000),
+        idempotencyId: null,
+        idempotencyKey: null,
+        createdAt: updatedAt,
+        startedAt: updatedAt,
       });
     }
     if (tenantId === LARGE_TENANT && calls > 0 && receipts > 0) known = { sessionId, requestId };
     await write(Session, tenantId, {
-      ...{ id: sessionId, ...owner, model: 'fast', turns: calls, messageCount: 2 * calls },
-      ...{ messageBytes: 1000 * calls, inputTokens: 2000 * calls, outputTokens: 500 * calls },
-      ...{ createdAt, updatedAt },
+      id: sessionId,
+      ...owner,
+      model: 'fast',
+      turns: calls,
+      messageCount: 2 * calls,
+      messageBytes: 1000 * calls,
+      inputTokens: 2000 * calls,
+      outputTokens: 500 * calls,
+      createdAt,
+      updatedAt,
     });
   }
 
@@ -164,10 +191,20 @@ export async function fillTables(database: Database, sizes: Sizes, now: number):
     const isDenied = below(50) === 0;
     const action = isDenied ? 'egress.denied' : `POST /v1/${PATHS[below(PATHS.length)]}`;
     await write(AuditLog, tenantId, {
-      ...{ tenantId, createdAt: at(time), id: ids.uuid(), userId: `key-${below(20)}`, action },
+      tenantId,
+      createdAt: at(time),
+      id: ids.uuid(),
+      userId: `key-${below(20)}`,
+      action,
       detail: isDenied ? { host: 'example.org', port: 443, reason: 'rule' } : { body: ['model', 'messages'] },
-      ...{ actionKey: actionKey(action), requestId: ids.uuid(), statusCode: 200, latencyMs: below(900) },
-      ...{ sessionId: null, sourceIp: '10.0.0.1', userAgent: 'benchmark', authMethod: 'api_key' },
+      actionKey: actionKey(action),
+      requestId: ids.uuid(),
+      statusCode: 200,
+      latencyMs: below(900),
+      sessionId: null,
+      sourceIp: '10.0.0.1',
+      userAgent: 'benchmark',
+      authMethod: 'api_key',
       errorCode: below(100) === 0 ? 'RATE_LIMITED' : null,
     });
   }
@@ -175,40 +212,66 @@ export async function fillTables(database: Database, sizes: Sizes, now: number):
   async function writeRun(time: number, tenantId: string): Promise<void> {
     const startedAt = Math.floor(at(time).getTime());
     await write(gatewayTables.runs, tenantId, {
-      ...{
-        tenantId,
-        id: ids.uuid(),
-        definitionId: idOf('c', below(20)),
-        versionId: idOf('d', 0),
-        version: 1,
-      },
-      ...{ status: below(20) === 0 ? 'cancelled' : 'completed', revision: 9, seq: 30 },
-      ...{ input: '{"text":"hello"}', variables: '{}', error: null, owner: null, wakeAt: null },
-      ...{ startedBy: 'key-1', startedAt, completedAt: startedAt + 500, updatedAt: startedAt + 500 },
+      tenantId,
+      id: ids.uuid(),
+      definitionId: idOf('c', below(20)),
+      versionId: idOf('d', 0),
+      version: 1,
+      status: below(20) === 0 ? 'cancelled' : 'completed',
+      revision: 9,
+      seq: 30,
+      input: '{"text":"hello"}',
+      variables: '{}',
+      error: null,
+      owner: null,
+      wakeAt: null,
+      startedBy: 'key-1',
+      startedAt,
+      completedAt: startedAt + 500,
+      updatedAt: startedAt + 500,
     });
   }
 
   async function writeDefinition(time: number, tenantId: string, index: number): Promise<void> {
     const createdAt = at(time).getTime();
     await write(gatewayDefinitions.definitions, tenantId, {
-      ...{ tenantId, id: ids.uuid(), name: JSON.stringify(`Definition ${index}`), description: '""' },
-      ...{ graph: '{"nodes":[],"edges":[]}', status: 'draft', latestVersion: null, revision: 1 },
-      ...{ createdBy: 'key-1', createdAt, updatedAt: createdAt },
+      tenantId,
+      id: ids.uuid(),
+      name: JSON.stringify(`Definition ${index}`),
+      description: '""',
+      graph: '{"nodes":[],"edges":[]}',
+      status: 'draft',
+      latestVersion: null,
+      revision: 1,
+      createdBy: 'key-1',
+      createdAt,
+      updatedAt: createdAt,
     });
   }
 
   async function writeConversation(time: number, tenantId: string, index: number): Promise<void> {
     const createdAt = at(time);
     await write(ConversationEntity, tenantId, {
-      ...{ id: ids.uuid(), tenantId, ...ownerIn(tenantId), botId: `bot-${below(10)}` },
-      ...{ title: JSON.stringify(`Conversation ${index}`), metaData: '{}', createdAt, updatedAt: createdAt },
+      id: ids.uuid(),
+      tenantId,
+      ...ownerIn(tenantId),
+      botId: `bot-${below(10)}`,
+      title: JSON.stringify(`Conversation ${index}`),
+      metaData: '{}',
+      createdAt,
+      updatedAt: createdAt,
     });
   }
 
   async function writeFile(time: number, tenantId: string, index: number): Promise<void> {
     await write(FileEntity, tenantId, {
-      ...{ createdAt: at(time), id: ids.uuid(), tenantId, ...ownerIn(tenantId) },
-      ...{ filename: `file-${index}.txt`, mimeType: 'text/plain', size: below(100_000) },
+      createdAt: at(time),
+      id: ids.uuid(),
+      tenantId,
+      ...ownerIn(tenantId),
+      filename: `file-${index}.txt`,
+      mimeType: 'text/plain',
+      size: below(100_000),
     });
   }
 
@@ -229,18 +292,34 @@ async function writePeople(database: Database, createdAt: Date): Promise<void> {
   await system.insertMany(
     Tenant,
     TENANTS.map((id, index) => ({
-      ...{ id, name: `Tenant ${index}`, plan: 'enterprise', rateLimitRpm: 1_000_000, maxSessions: 1000 },
-      ...{ createdAt, updatedAt: createdAt, deletedAt: null, purgeAfter: null },
-      ...{ purgeStartedAt: null, purgedAt: null },
+      id,
+      name: `Tenant ${index}`,
+      plan: 'enterprise',
+      rateLimitRpm: 1_000_000,
+      maxSessions: 1000,
+      createdAt,
+      updatedAt: createdAt,
+      deletedAt: null,
+      purgeAfter: null,
+      purgeStartedAt: null,
+      purgedAt: null,
     })),
   );
   await system.nativeUpdate(Tenant, { id: OPERATOR }, { rateLimitRpm: 1_000_000 });
   await system.insertMany(
     ApiKey,
     GRANTS.map(([raw, grant]) => ({
-      ...{ ...grant, roles: [...grant.roles], scopes: [...grant.scopes], name: 'bench', createdAt },
-      ...{ prefix: raw.slice(0, 8), hash: hashApiKey(raw), createdBy: null },
-      ...{ expiresAt: null, revokedAt: null, lastUsedAt: null },
+      ...grant,
+      roles: [...grant.roles],
+      scopes: [...grant.scopes],
+      name: 'bench',
+      createdAt,
+      prefix: raw.slice(0, 8),
+      hash: hashApiKey(raw),
+      createdBy: null,
+      expiresAt: null,
+      revokedAt: null,
+      lastUsedAt: null,
     })),
   );
 }

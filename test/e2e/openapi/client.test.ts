@@ -11,9 +11,16 @@ const DEADLINE_MS = 60_000;
 /** As strict as a client may be. */
 const TSCONFIG = {
   compilerOptions: {
-    ...{ target: 'es2024', lib: ['es2025', 'dom', 'dom.iterable'], module: 'nodenext', types: ['node'] },
-    ...{ strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
-    ...{ allowImportingTsExtensions: true, verbatimModuleSyntax: true, noEmit: true },
+    target: 'es2024',
+    lib: ['es2025', 'dom', 'dom.iterable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    noEmit: true,
     // The libraries of Node and of browsers are not what is tried here: to check them takes half of the time. What is generated is a `.ts`, so it is checked.
     skipLibCheck: true,
   },
@@ -66,8 +73,16 @@ test('a typed client that is made of the document compiles, refuses what is wron
   t.regex(events, /^data: \{"id":"chatcmpl-.+data: \[DONE\]\n\n$/s);
   t.true(tokens > 0);
   t.deepEqual(rest, {
-    ...{ plan: 'pro', deletedAt: null, roles: ['admin'], sessions: 2, text: 'Likes tea.', download: 'green' },
-    ...{ version: 1, run: ['waiting', 'completed', [null, 'said', null]] },
-    ...{ pointers: ['/body/name'], code: 'model_not_found', number: 4200 },
+    plan: 'pro',
+    deletedAt: null,
+    roles: ['admin'],
+    sessions: 2,
+    text: 'Likes tea.',
+    download: 'green',
+    version: 1,
+    run: ['waiting', 'completed', [null, 'said', null]],
+    pointers: ['/body/name'],
+    code: 'model_not_found',
+    number: 4200,
   });
 });

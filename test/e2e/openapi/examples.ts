@@ -17,7 +17,9 @@ export function shownBy({ key, requestBody, responses }: Operation): readonly Sh
   const contents = (status: string | undefined, content: Readonly<Record<string, Content>> = {}) =>
     Object.entries(content).map(([type, one]) => ({
       ...one,
-      ...{ key, type, where: `${key} ${status ?? 'body'} ${type}` },
+      key,
+      type,
+      where: `${key} ${status ?? 'body'} ${type}`,
       ...(status !== undefined && { status }),
     }));
   const successes = Object.entries(responses).filter(([status]) => status < '400');

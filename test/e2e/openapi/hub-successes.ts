@@ -10,17 +10,21 @@ const LETTERS = `${SUBSCRIPTIONS}/{id}/dead-letters`;
 const none = () => ({});
 
 const gene = {
-  ...{ geneId: 'gene-1', name: 'Use it', taskClass: 'refunds', confidence: 0.8, qualityScore: 0.9 },
-  ...{ strategy: { component: 'builtin/calculator', type: 'prefer' }, signals: { tool_success: 9 } },
-  ...{
-    validation: {},
-    useCount: 10,
-    successCount: 9,
-    contributorId: 'anonymous',
-    source: 'local',
-    syncedAt: null,
-  },
-  ...{ createdAt: '2030-01-01T00:00:00.000Z', updatedAt: '2030-01-01T00:00:00.000Z' },
+  geneId: 'gene-1',
+  name: 'Use it',
+  taskClass: 'refunds',
+  confidence: 0.8,
+  qualityScore: 0.9,
+  strategy: { component: 'builtin/calculator', type: 'prefer' },
+  signals: { tool_success: 9 },
+  validation: {},
+  useCount: 10,
+  successCount: 9,
+  contributorId: 'anonymous',
+  source: 'local',
+  syncedAt: null,
+  createdAt: '2030-01-01T00:00:00.000Z',
+  updatedAt: '2030-01-01T00:00:00.000Z',
 };
 
 /** One success of each operation of the hub: a node that reports, and a subscriber who takes nothing. */

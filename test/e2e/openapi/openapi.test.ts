@@ -228,7 +228,8 @@ test('what is of another type or form than the document says is found', (t) => {
   const me = { identity: 'a', tenant_id: DEFAULT_TENANT_ID, roles: [], scopes: [], auth_method: 'jwt' };
   const found = (status: number, type: string, body: unknown, headers: Record<string, string> = sent) =>
     differences(document, operation, {
-      ...{ status, text: JSON.stringify(body) },
+      status,
+      text: JSON.stringify(body),
       headers: new Headers({ 'content-type': `${type}; charset=utf-8`, ...headers }),
     });
   const json = 'application/json';

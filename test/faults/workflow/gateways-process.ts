@@ -39,7 +39,10 @@ const boundaries = watchBoundaries((marker, boundary) => {
 async function start(env: Readonly<Record<string, string>>): Promise<Gateway> {
   const settings = readKernelSettings(env);
   return startGateway({
-    ...{ settings, env, acpToken: undefined, processMetrics: false },
+    settings,
+    env,
+    acpToken: undefined,
+    processMetrics: false,
     logging: createLogger({ level: settings.logLevel }),
   });
 }
@@ -48,7 +51,11 @@ async function start(env: Readonly<Record<string, string>>): Promise<Gateway> {
 async function makeToken({ services: { tenants, apiKeys } }: Gateway): Promise<string> {
   const { id } = await tenants.create({ name: 'stories', rateLimitRpm: 1_000_000 });
   const { key } = await apiKeys.create({
-    ...{ tenantId: id, name: 'stories', scopes: [], expiresAt: null, createdBy: null },
+    tenantId: id,
+    name: 'stories',
+    scopes: [],
+    expiresAt: null,
+    createdBy: null,
     roles: ['owner', 'admin', 'user'],
   });
   return key;

@@ -10,15 +10,20 @@ const never = new AbortController().signal;
 const at = (text: string) => new Date(`2026-03-${text}Z`);
 
 const ENTRY: AuditEntry = {
-  ...{ id: 'a', tenantId: ONE, userId: 'ada', action: 'GET /v1/me', detail: { svc_user_id: 'ada' } },
-  ...{ requestId: 'r', statusCode: 200, latencyMs: 3, createdAt: at('01T00:00:00.001') },
-  ...{
-    sessionId: undefined,
-    sourceIp: '::1',
-    userAgent: 'é\n"',
-    errorCode: undefined,
-    authMethod: 'api_key',
-  },
+  id: 'a',
+  tenantId: ONE,
+  userId: 'ada',
+  action: 'GET /v1/me',
+  detail: { svc_user_id: 'ada' },
+  requestId: 'r',
+  statusCode: 200,
+  latencyMs: 3,
+  createdAt: at('01T00:00:00.001'),
+  sessionId: undefined,
+  sourceIp: '::1',
+  userAgent: 'é\n"',
+  errorCode: undefined,
+  authMethod: 'api_key',
 };
 
 test('a record comes back from its line as it was', (t) => {
@@ -41,7 +46,10 @@ async function startArchived(t: ExecutionContext, env: Readonly<Record<string, s
   t.teardown(gateway.stop);
   const { database, audit, objects, leases } = gateway.gateway.services;
   return {
-    ...{ database, audit, objects, leases },
+    database,
+    audit,
+    objects,
+    leases,
     async write(
       tenantId: string,
       ...records: readonly (readonly [id: string, createdAt: Date, userId?: string])[]

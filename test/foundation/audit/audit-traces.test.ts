@@ -63,7 +63,10 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
   };
   const unused = () => t.fail() as never;
   const logs = createAuditLogs({
-    ...{ database, trail, clock: systemClock, ids: createIds(systemClock) },
+    database,
+    trail,
+    clock: systemClock,
+    ids: createIds(systemClock),
     objects: { available: false, all: unused },
     leases: { acquire: unused, tryAcquire: unused },
   });

@@ -191,7 +191,8 @@ test('a look that fails is reported, and the next one is made', async (t) => {
     onChange: (_, state) => void states.push(state),
     onFailure: (error) => failures.push(String(error)),
     signal: stop.signal,
-    ...{ settle: 5, poll: 10 },
+    settle: 5,
+    poll: 10,
   });
   await until(() => states.length > 0);
   t.is(failures.length, 2);

@@ -25,7 +25,9 @@ async function openBehind(t: ExecutionContext, family: Exclude<Family, 'sqlite'>
   const url = fresh.options.url!.replace(`:${PORTS[family]}/`, `:${proxy.port}/`);
   const database = await openDatabase({
     ...fresh.options,
-    ...{ url, pool: { max: 1 }, statementTimeoutMs: 200 },
+    url,
+    pool: { max: 1 },
+    statementTimeoutMs: 200,
   });
   t.teardown(() => database.close());
   await database.register(notes);

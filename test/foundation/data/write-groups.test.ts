@@ -25,7 +25,8 @@ function bench(family: Family = 'postgres') {
     new Promise((resolve, reject) => {
       const runs = writes.map((write) => (write.kind === 'insert' ? write.rows[0]?.id : '')).join(' ');
       begun.push({
-        ...{ tenant, runs },
+        tenant,
+        runs,
         end(isStored) {
           resolve(isStored);
           return turn();

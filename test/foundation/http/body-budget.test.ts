@@ -68,14 +68,21 @@ async function startSmall() {
     setup: (scope) =>
       scope.route(
         route({
-          ...{ ...take, path: '/things', access: access.role('user'), schema, errors: 'openai' },
+          ...take,
+          path: '/things',
+          access: access.role('user'),
+          schema,
+          errors: 'openai',
           handle: async () => {
             await rest.opened;
             return {};
           },
         }),
         route({
-          ...{ ...take, path: '/quick', access: access.role('user'), schema },
+          ...take,
+          path: '/quick',
+          access: access.role('user'),
+          schema,
           handle: ({ body }) => ({ length: body.text?.length }),
         }),
       ),

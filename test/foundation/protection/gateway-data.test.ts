@@ -18,8 +18,17 @@ eachDatabase(
     await database.register(kernelRegistration);
     const id = (index: number) => `key-${String(index).padStart(4, '0')}`;
     const row = (index: number) => ({
-      ...{ id: id(index), name: 'key', prefix: 'sk', hash: String(index), roles: ['user'], scopes: ['read'] },
-      ...{ createdAt: new Date(0), expiresAt: null, revokedAt: null, lastUsedAt: null, createdBy: id(0) },
+      id: id(index),
+      name: 'key',
+      prefix: 'sk',
+      hash: String(index),
+      roles: ['user'],
+      scopes: ['read'],
+      createdAt: new Date(0),
+      expiresAt: null,
+      revokedAt: null,
+      lastUsedAt: null,
+      createdBy: id(0),
     });
     await database.forTenant(TENANT).insertMany(
       ApiKey,

@@ -129,7 +129,11 @@ test('what did not change is the same object', async (t) => {
   const files = createSourceFiles(RESOURCE_LIMITS, manualClock());
   const scan = async (...names: [string, string][]) => {
     const found = names.map(([name, fingerprint]) => ({
-      ...{ path: name, real: path.join(folder, name), fingerprint, bytes: 100, modifiedAt: 0 },
+      path: name,
+      real: path.join(folder, name),
+      fingerprint,
+      bytes: 100,
+      modifiedAt: 0,
     }));
     files.adopt(
       await files.read({ exists: true, files: found, refused: new Map(), folders: new Set<string>() }),

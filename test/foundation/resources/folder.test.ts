@@ -177,7 +177,10 @@ test('the folder itself may be a link, which is followed when it is changed', as
   }
   await symlink('one', path.join(around, 'current'));
   const resources = await openResources({
-    ...{ folder: path.join(around, 'current'), clock: systemClock, log, times: { rescan: 600_000 } },
+    folder: path.join(around, 'current'),
+    clock: systemClock,
+    log,
+    times: { rescan: 600_000 },
   });
   t.teardown(() => resources.close());
   const [things] = await publishKinds({ resources, log }, thingKind());

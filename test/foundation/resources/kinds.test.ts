@@ -132,7 +132,8 @@ test('resources of a kind that depends on another are rebuilt with it, and wait 
     {
       references: ({ spec }) => spec.needs!.map((name) => ({ kind: 'Leaf', name, pointer: '/spec/needs/0' })),
       build: ({ spec }, { resolve }) => ({
-        ...{ text: spec.text, isDisposed: false },
+        text: spec.text,
+        isDisposed: false,
         parts: spec.needs!.map((name) => resolve<Thing>('Leaf', name)!),
       }),
     },

@@ -48,10 +48,16 @@ export function thingKind(
     references: ({ spec }) => [
       ...(spec.needs ?? []).map((name, at) => ({ kind, name, pointer: `/spec/needs/${at}` })),
       ...(spec.likes ?? []).map((name, at) => ({
-        ...{ kind, name, pointer: `/spec/likes/${at}`, optional: true },
+        kind,
+        name,
+        pointer: `/spec/likes/${at}`,
+        optional: true,
       })),
       ...(spec.mentions ?? []).map((name, at) => ({
-        ...{ kind, name, pointer: `/spec/mentions/${at}`, lazy: true },
+        kind,
+        name,
+        pointer: `/spec/mentions/${at}`,
+        lazy: true,
       })),
     ],
     build({ metadata, spec }, { resolve }) {
@@ -110,7 +116,9 @@ export async function openFolder(
   await prepare?.(folder);
   const { log, lines } = memoryLog();
   const resources = await openResources({
-    ...{ folder, clock: systemClock, log },
+    folder,
+    clock: systemClock,
+    log,
     ...options,
     times: { ...NOTICES_ONLY, ...options.times },
   });

@@ -204,7 +204,8 @@ test('a text is checked without being kept', async (t) => {
     valid: false,
     errors: [
       {
-        ...{ line: 10, pointer: '/metadata/name' },
+        line: 10,
+        pointer: '/metadata/name',
         message: 'Thing a is declared in line 1 already; this one does not count',
       },
     ],
@@ -219,7 +220,10 @@ test('the document of a resource can be read, with its comments, also while it i
   await resources.write('two.yaml', `${a}---\n${thing('b', { text: 'two' })}`);
   t.deepEqual(resources.source('Thing', 'a'), { file: 'two.yaml', line: 2, yaml: a, isAlone: false });
   t.deepEqual(resources.source('Thing', 'b'), {
-    ...{ file: 'two.yaml', line: 8, yaml: thing('b', { text: 'two' }), isAlone: false },
+    file: 'two.yaml',
+    line: 8,
+    yaml: thing('b', { text: 'two' }),
+    isAlone: false,
   });
   t.is(resources.source('Thing', 'c'), undefined);
 });

@@ -41,7 +41,10 @@ const REFERENCE = 'plugin/acme/vault:shared/slack#token';
 
 test('a reference says store, path and key, and nothing that could lead elsewhere', (t) => {
   t.like(parseSecretReference('plugin/acme/vault:a/b@c#k.1'), {
-    ...{ kind: 'store', store: 'plugin/acme/vault', path: 'a/b@c', key: 'k.1' },
+    kind: 'store',
+    store: 'plugin/acme/vault',
+    path: 'a/b@c',
+    key: 'k.1',
   });
   t.is((parseSecretReference('plugin/acme/vault:a') as StoreReference).key, undefined);
   const wrong = [
@@ -155,8 +158,13 @@ test('what a store gives wrong is said in words of the gateway', async (t) => {
     throw SecretErrors.notFound('secret words');
   });
   const cases = {
-    ...{ none: 'not-found', empty: 'not-found', number: 'unusable', zero: 'unusable', long: 'unusable' },
-    ...{ refused: 'refused', lost: 'not-found' },
+    none: 'not-found',
+    empty: 'not-found',
+    number: 'unusable',
+    zero: 'unusable',
+    long: 'unusable',
+    refused: 'refused',
+    lost: 'not-found',
   };
   for (const [path, code] of Object.entries(cases)) {
     const reading = secrets.resolve(`plugin/acme/vault:shared/${path}`, 'operator');

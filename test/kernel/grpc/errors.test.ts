@@ -108,7 +108,10 @@ test('a client that retries by its policy repeats what may be repeated, and noth
     ],
   });
   const retryPolicy = {
-    ...{ maxAttempts: 3, initialBackoff: '0.01s', maxBackoff: '0.01s', backoffMultiplier: 1 },
+    maxAttempts: 3,
+    initialBackoff: '0.01s',
+    maxBackoff: '0.01s',
+    backoffMultiplier: 1,
     retryableStatusCodes: ['UNAVAILABLE'],
   };
   const config = JSON.stringify({ methodConfig: [{ name: [{}], retryPolicy }] });

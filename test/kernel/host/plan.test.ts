@@ -44,7 +44,12 @@ const names = ['engine', 'car', 'radio', 'lamp'];
 
 function exchange(conditions: Partial<ExchangeConditions> = {}) {
   const { arriving, leaving, upstream } = planExchange({
-    ...{ before: all, after: all, run: names, running: names, touched: new Set(), isUnderWay: () => false },
+    before: all,
+    after: all,
+    run: names,
+    running: names,
+    touched: new Set(),
+    isUnderWay: () => false,
     ...conditions,
   });
   return { arriving, leaving: [...leaving].sort(), upstream: [...upstream] };

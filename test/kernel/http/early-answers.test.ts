@@ -18,7 +18,11 @@ const plugin = testPlugin('things', {
   setup: (scope) =>
     scope.route(
       route({
-        ...{ ...take, path: '/open', summary: 'takes a body', access: access.public(), rateLimit: 'none' },
+        ...take,
+        path: '/open',
+        summary: 'takes a body',
+        access: access.public(),
+        rateLimit: 'none',
         handle: () => ({ read: true }),
       }),
       route({
@@ -29,8 +33,12 @@ const plugin = testPlugin('things', {
         handle: () => ({}),
       }),
       route({
-        ...{ path: '/unread', summary: 'takes none', access: access.public(), rateLimit: 'none' },
-        ...{ method: 'POST', handle: () => ({ read: false }) },
+        path: '/unread',
+        summary: 'takes none',
+        access: access.public(),
+        rateLimit: 'none',
+        method: 'POST',
+        handle: () => ({ read: false }),
       }),
     ),
 });

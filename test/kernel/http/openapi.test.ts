@@ -177,7 +177,11 @@ for (const [what, members, expected] of statuses) {
 
 test('what is answered as another type than JSON is documented and sent as that', async (t) => {
   const csv = route({
-    ...{ method: 'GET', path: '/csv', access: access.public(), summary: 'A table', rateLimit: 'none' },
+    method: 'GET',
+    path: '/csv',
+    access: access.public(),
+    summary: 'A table',
+    rateLimit: 'none',
     answerType: 'text/csv; charset=utf-8',
     schema: {
       responses: { 200: Type.String() },
@@ -243,7 +247,10 @@ test('what our own messages need of a schema is not in the document', (t) => {
 
 test('a route that may answer with an event stream says so beside its JSON', (t) => {
   const events = route({
-    ...{ method: 'GET', path: '/v1/events', access: access.public(), summary: 'Events' },
+    method: 'GET',
+    path: '/v1/events',
+    access: access.public(),
+    summary: 'Events',
     countsAsStream: () => true,
     schema: { responses: { 200: Type.Array(Type.String()), 202: Type.Object({}) } },
     handle: () => undefined,
@@ -282,7 +289,10 @@ test('bodies and answers have examples, and the document only the answers that a
     code: Type.String({ pattern: '^\\d+$' }),
   });
   const made = route({
-    ...{ method: 'POST', path: '/v1/things', access: access.role('user'), summary: 'Make a thing' },
+    method: 'POST',
+    path: '/v1/things',
+    access: access.role('user'),
+    summary: 'Make a thing',
     countsAsStream: () => true,
     schema: {
       body,

@@ -22,8 +22,14 @@ const plugin = testPlugin('things', {
       }),
       ...(['problem', 'openai'] as const).map((errors) =>
         route({
-          ...{ method: 'POST', path: `/${errors}`, summary: 'takes a body', access: access.public() },
-          ...{ errors, rateLimit: 'none', schema: { body: Type.Object({}) }, handle: () => ({ read: true }) },
+          method: 'POST',
+          path: `/${errors}`,
+          summary: 'takes a body',
+          access: access.public(),
+          errors,
+          rateLimit: 'none',
+          schema: { body: Type.Object({}) },
+          handle: () => ({ read: true }),
         }),
       ),
     ),

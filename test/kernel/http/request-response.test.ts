@@ -19,7 +19,9 @@ const open = { access: access.public(), rateLimit: 'none', summary: 'a test rout
 
 const routes: Route[] = [
   route({
-    ...{ ...open, method: 'GET', path: '/cookies' },
+    ...open,
+    method: 'GET',
+    path: '/cookies',
     handle: () => reply.empty(302, { location: '/', 'set-cookie': ['a=1', 'b=2; Path=/'] }),
   }),
   route({
@@ -56,7 +58,9 @@ const routes: Route[] = [
     handle: () => ({}),
   }),
   route({
-    ...{ ...open, method: 'POST', path: '/settings/{id}' },
+    ...open,
+    method: 'POST',
+    path: '/settings/{id}',
     schema: {
       params: Type.Object({ id: Type.Integer() }),
       body: Type.Object({ a: Type.Optional(Type.String()) }),
@@ -64,17 +68,26 @@ const routes: Route[] = [
     handle: ({ body }) => ({ got: body }),
   }),
   route({
-    ...{ ...open, method: 'POST', path: '/optional', bodyOptional: true },
+    ...open,
+    method: 'POST',
+    path: '/optional',
+    bodyOptional: true,
     schema: { body: Type.Object({ a: Type.Optional(Type.String()) }) },
     handle: ({ body }) => ({ got: body }),
   }),
   route({
-    ...{ ...open, method: 'PUT', path: '/words', bodyType: 'text', bodyOptional: true },
+    ...open,
+    method: 'PUT',
+    path: '/words',
+    bodyType: 'text',
+    bodyOptional: true,
     schema: { body: Type.String() },
     handle: ({ body }) => ({ got: body }),
   }),
   route({
-    ...{ ...open, method: 'POST', path: '/bodiless' },
+    ...open,
+    method: 'POST',
+    path: '/bodiless',
     handle: ({ body }) => ({ got: body ?? null }),
   }),
   publicRoute('/taken', () => {

@@ -38,19 +38,19 @@ spec:
 function engine(models: ReturnType<typeof scriptedModels>) {
   const made: { agents?: Agents } = {};
   const plugin = definePlugin({
-    ...{ name: 'engine', summary: 'Agents for a test', kernel: '^1.0.0' },
+    name: 'engine',
+    summary: 'Agents for a test',
+    kernel: '^1.0.0',
     setup(scope) {
       const { clock, egress, database } = scope.services;
       made.agents = createAgents({
-        ...{
-          guard,
-          openGuards,
-          openExperience,
-          clock,
-          database,
-          ids: createIds(systemClock),
-          models: models.models,
-        },
+        guard,
+        openGuards,
+        openExperience,
+        clock,
+        database,
+        ids: createIds(systemClock),
+        models: models.models,
         toolCatalog: createToolCatalog({
           sources: () => [builtinTools({ clock, egress })],
           policies: { of: () => ({ allowedTools: null }) as never },
@@ -78,8 +78,12 @@ test('an agent that is saved into agents.d runs, and a run that waits keeps its 
   await resources.write(FILE, yaml('Count well.'));
   t.deepEqual(await agents.list('t1'), [
     {
-      ...{ name: 'clerk', description: 'Counts', type: 'chat_model_agent', model: 'default' },
-      ...{ source: 'file', subAgents: [] },
+      name: 'clerk',
+      description: 'Counts',
+      type: 'chat_model_agent',
+      model: 'default',
+      source: 'file',
+      subAgents: [],
     },
   ]);
 

@@ -130,7 +130,10 @@ test('v3 chats and messages that are entered get guarded texts', async (t) => {
   const created = await post('/v1/conversation/create', { bot_id: 'helper', messages: [said] });
   const conversation = created.body.data.id;
   const streamed = await post(`/v3/chat?conversation_id=${conversation}`, {
-    ...{ bot_id: 'helper', user_id: 'u', stream: true, auto_save_history: true },
+    bot_id: 'helper',
+    user_id: 'u',
+    stream: true,
+    auto_save_history: true,
     additional_messages: [said],
   });
   const answer = eventsOf(streamed.body).findLast(({ event }) => event === 'conversation.message.completed');
@@ -384,7 +387,10 @@ test('a guard gathers text before it is asked', async (t) => {
 test('reasoning is guarded before the text that follows it, and what no guard can look at is left out', async (t) => {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     sse({
-      ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+      id: 'c',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'm',
       choices: [{ index: 0, delta, finish_reason, logprobs: { content: [] } }],
     });
   const script = rawStream(
@@ -414,7 +420,10 @@ test('a stream goes on with the guards that it began with when their plugin is d
   });
   const frame = (delta: object, finish_reason: string | null = null) =>
     sse({
-      ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+      id: 'c',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'm',
       choices: [{ index: 0, delta, finish_reason }],
     });
   const { gateway } = await startGuarded(
@@ -464,7 +473,8 @@ test('the words of a decision about a paused chat are guarded', async (t) => {
   t.truthy(interrupt, asked.body);
   const { id, fields } = interrupt!.data.data;
   const resumed = await post('/api/v2/chat/resume?a2ui=true', {
-    ...{ agent_id: 'asker', session_id: session(asked) },
+    agent_id: 'asker',
+    session_id: session(asked),
     input: { [id]: { answers: { [fields[0].name]: 'anna@acme.test' } } },
   });
   t.notRegex(resumed.body, /pineapple|anna@acme/);

@@ -64,7 +64,10 @@ async function startBot(
           async handle(call) {
             const { id, text, stream: isStream } = call.body;
             const chat = {
-              ...{ tenantId: call.tenant.id, userId: 'anna', sessionId: 'bot-1', source: 'bot' },
+              tenantId: call.tenant.id,
+              userId: 'anna',
+              sessionId: 'bot-1',
+              source: 'bot',
               messages: [{ role: 'user', content: text }],
               signal: call.signal,
               also: (answer: { readonly text: string }) => [
@@ -167,7 +170,10 @@ test('a tenant that is not there, or deleted, a source that is no name, and writ
   const { chats, gateway, provider } = await startBot(t, [stream(['Hi.'])]);
   const { id } = await gateway.makeTenant();
   const chat = {
-    ...{ tenantId: id, userId: 'anna', source: 'bot', signal: new AbortController().signal },
+    tenantId: id,
+    userId: 'anna',
+    source: 'bot',
+    signal: new AbortController().signal,
     messages: [{ role: 'user', content: 'Hi' }],
   };
   const unknown = '01900000-0000-7000-8000-00000000ffff';

@@ -11,7 +11,10 @@ import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 
 const answer = {
-  ...{ id: 'x', object: 'chat.completion', created: 1, model: 'big' },
+  id: 'x',
+  object: 'chat.completion',
+  created: 1,
+  model: 'big',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };

@@ -85,7 +85,9 @@ function clientOf(name: string, ended: unknown[]): ModelClient {
       const content = name === 'odd' ? (5 as never) : 'Own words.';
       const message = { role: 'assistant', content };
       return {
-        ...{ ...head, object: 'chat.completion', usage: usageOf(name) },
+        ...head,
+        object: 'chat.completion',
+        usage: usageOf(name),
         choices: [{ index: 0, message, finish_reason: 'stop' }],
       };
     },

@@ -98,8 +98,14 @@ test('code runs in the engine of a plugin, which gets what deployment and policy
     stderr: 'careful',
   });
   t.like(runs[0], {
-    ...{ tenantId: tenant.id, language: 'python', code: 'print(1)', stdin: 'in', timeoutMs: 30_000 },
-    ...{ memoryBytes: 256 * 1024 * 1024, maxOutputBytes: 256 * 1024, network: 'none' },
+    tenantId: tenant.id,
+    language: 'python',
+    code: 'print(1)',
+    stdin: 'in',
+    timeoutMs: 30_000,
+    memoryBytes: 256 * 1024 * 1024,
+    maxOutputBytes: 256 * 1024,
+    network: 'none',
   });
   const changed = await policy({ max_timeout_seconds: 5, max_output_kb: 1, restrict_network: false });
   t.is(changed.status, 200, JSON.stringify(changed.body));

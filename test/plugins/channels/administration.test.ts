@@ -23,9 +23,16 @@ eachGatewayDatabase(test, 'an app is made, listed, changed and deleted', async (
   t.is(made.status, 201);
   const { id, created_at: createdAt } = made.body;
   t.deepEqual(made.body, {
-    ...{ id, tenant_id: '00000000-0000-0000-0000-000000000001', platform: 'feishu', app_key: 'cli_1' },
-    ...{ app_secret_ref: 'env:A', oauth_secret_ref: null, webhook_secret_ref: 'file:feishu/webhook' },
-    ...{ enabled: true, created_at: createdAt, updated_at: createdAt },
+    id,
+    tenant_id: '00000000-0000-0000-0000-000000000001',
+    platform: 'feishu',
+    app_key: 'cli_1',
+    app_secret_ref: 'env:A',
+    oauth_secret_ref: null,
+    webhook_secret_ref: 'file:feishu/webhook',
+    enabled: true,
+    created_at: createdAt,
+    updated_at: createdAt,
   });
   t.regex(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   const second = await post({ ...APP, platform: 'wecom', app_key: 'ww1:1000002', enabled: false });
@@ -186,7 +193,9 @@ eachGatewayDatabase(
         t.is((await gateway.request(`${APPS}${query}`, { token: other.token })).body.total, 0, query);
     }
     const foreign = await gateway.request(APPS, {
-      ...{ method: 'POST', token: other.token, body: { ...APP, tenant_id: acme.id } },
+      method: 'POST',
+      token: other.token,
+      body: { ...APP, tenant_id: acme.id },
     });
     t.deepEqual([foreign.status, foreign.body.code], [403, 'channel.foreign-tenant']);
 

@@ -37,13 +37,19 @@ for (const platform of PLATFORMS) {
       const { bindings: _, ...listed } = (await gateway.request(BINDINGS, { token: tenant.token })).body;
       const [binding] = listed.channel_bindings;
       t.deepEqual(me.body, {
-        ...{ identity: binding.user_id, tenant_id: tenant.id, roles: ['user'] },
-        ...{ scopes: ['read', 'write', 'execute'], auth_method: 'channel_session' },
+        identity: binding.user_id,
+        tenant_id: tenant.id,
+        roles: ['user'],
+        scopes: ['read', 'write', 'execute'],
+        auth_method: 'channel_session',
       });
       const hash = createHmac('sha256', HASH_SECRET).update(`${platform}\0${messenger.appKey}\0ou_anna`);
       t.like(listed, { total: 1, limit: 50, offset: 0 });
       t.like(binding, {
-        ...{ tenant_id: tenant.id, channel_app_id: app.id, platform, provider_user_hash: hash.digest('hex') },
+        tenant_id: tenant.id,
+        channel_app_id: app.id,
+        platform,
+        provider_user_hash: hash.digest('hex'),
         revoked_at: null,
       });
       t.deepEqual(Object.keys(binding).sort(), [

@@ -37,7 +37,10 @@ async function start(t: ExecutionContext, { env, ...options }: TestGatewayOption
   const tenant = await gateway.makeTenant();
   const app = await makeApp(gateway, 'feishu', messenger, { tenant_id: tenant.id });
   return {
-    ...{ gateway, messenger, app, tenant },
+    gateway,
+    messenger,
+    app,
+    tenant,
     async enter() {
       const browser = new Browser();
       const { status, body } = await browser.logIn(await linkOf(gateway, app), gateway);

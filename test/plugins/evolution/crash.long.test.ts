@@ -31,14 +31,17 @@ sampledGatewayDatabase(
     ]);
     for (let round = 0; round < ROUNDS; round += 1) {
       const runs = Array.from({ length: RUNS }, (_, n) => ({
-        ...{
-          id: ids.uuid(),
-          agentName: `agent${n % 4}`,
-          taskClass: 'sums',
-          features: featuresOf('add numbers'),
-        },
-        ...{ components: { 'builtin/calculator': 1 } as const, session: `s${n}`, arm: 'none' as const },
-        ...{ advised: [], outcome: true, isCounted: false, createdAt: new Date() },
+        id: ids.uuid(),
+        agentName: `agent${n % 4}`,
+        taskClass: 'sums',
+        features: featuresOf('add numbers'),
+        components: { 'builtin/calculator': 1 } as const,
+        session: `s${n}`,
+        arm: 'none' as const,
+        advised: [],
+        outcome: true,
+        isCounted: false,
+        createdAt: new Date(),
       }));
       await entities.insertMany(TaskTable, runs);
       if (round === ROUNDS / 2) victim.kill('SIGKILL');

@@ -35,16 +35,26 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
     createDistiller({
       ...services,
       ...silent,
-      ...{ settings, events, database: { ...bound(database), ...over } },
+      settings,
+      events,
+      database: { ...bound(database), ...over },
       // Other tests of the process have their turn, and nothing waits longer than that.
       pauseFor: () => othersTurn(),
       ...more,
     });
   const task = (more: Partial<TaskRow> = {}): Omit<TaskRow, 'tenantId'> =>
     ({
-      ...{ id: ids.uuid(), agentName: 'clerk', taskClass: 'sums', features: featuresOf('add the numbers') },
-      ...{ components: { 'builtin/calculator': 1 }, session: 's1', arm: 'none', advised: [], outcome: true },
-      ...{ isCounted: false, createdAt: new Date() },
+      id: ids.uuid(),
+      agentName: 'clerk',
+      taskClass: 'sums',
+      features: featuresOf('add the numbers'),
+      components: { 'builtin/calculator': 1 },
+      session: 's1',
+      arm: 'none',
+      advised: [],
+      outcome: true,
+      isCounted: false,
+      createdAt: new Date(),
       ...more,
     }) as Omit<TaskRow, 'tenantId'>;
   return { database, services, distiller, learned, task, tenant: (await gateway.makeTenant()).id };
@@ -273,8 +283,14 @@ test('a gene from elsewhere is credited with the runs that followed it, and prom
   const { database, distiller, task, tenant } = await start(t, {});
   const entities = database.forTenant(tenant);
   const gene = geneRow({
-    ...{ id: task().id, agentName: '*', source: 'hub', confidence: 0.475, wins: 0.95, losses: 1.05 },
-    ...{ label: 'As it came', contentHash: 'theirs' },
+    id: task().id,
+    agentName: '*',
+    source: 'hub',
+    confidence: 0.475,
+    wins: 0.95,
+    losses: 1.05,
+    label: 'As it came',
+    contentHash: 'theirs',
   });
   await entities.insert(GeneTable, gene);
   const advised = [gene.id];

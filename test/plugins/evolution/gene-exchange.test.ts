@@ -18,7 +18,10 @@ const policyOf = (id: string) => `/admin/v1/evolution/tenants/${id}/sharing-poli
 async function start(t: ExecutionContext, env: Readonly<Record<string, string>> = {}) {
   let asked: GeneExchange | undefined;
   const asker = definePlugin({
-    ...{ name: 'asker', summary: 'Exchanges genes', kernel: '^1.0.0', needs: { exchange: GeneExchangeRef } },
+    name: 'asker',
+    summary: 'Exchanges genes',
+    kernel: '^1.0.0',
+    needs: { exchange: GeneExchangeRef },
     setup(_scope, { exchange }) {
       asked = exchange;
     },
@@ -32,15 +35,24 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>> 
     t.is((await started.request(path, { method: 'PUT', body })).status, 200);
   const { database, ids } = started.gateway.services;
   return {
-    ...{ database, ids, put, exchange: asked! },
+    database,
+    ids,
+    put,
+    exchange: asked!,
     request: started.request.bind(started),
     makeTenant: started.makeTenant.bind(started),
   };
 }
 
 const claim = (more: object = {}) => ({
-  ...{ geneId: 'g1', name: 'Anything', taskClass: 'refunds', confidence: 0.95, contributorId: 'neighbour' },
-  ...{ strategy: { component: 'builtin/calculator', type: 'prefer' }, useCount: 900, successCount: 899 },
+  geneId: 'g1',
+  name: 'Anything',
+  taskClass: 'refunds',
+  confidence: 0.95,
+  contributorId: 'neighbour',
+  strategy: { component: 'builtin/calculator', type: 'prefer' },
+  useCount: 900,
+  successCount: 899,
   ...more,
 });
 
@@ -63,8 +75,13 @@ eachGatewayDatabase(
     });
     const [gene] = await database.forTenant(id).rows(GeneTable, {}, { limit: 10 });
     t.like(gene, {
-      ...{ source: 'hub', state: 'candidate', confidence: 0.475, useCount: 0, contributor: 'neighbour' },
-      ...{ agentName: '*', label: 'Use builtin/calculator for tasks of class refunds' },
+      source: 'hub',
+      state: 'candidate',
+      confidence: 0.475,
+      useCount: 0,
+      contributor: 'neighbour',
+      agentName: '*',
+      label: 'Use builtin/calculator for tasks of class refunds',
     });
 
     const path = `${GENES}/${gene!.id}/revoke`;

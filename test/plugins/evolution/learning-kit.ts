@@ -40,7 +40,10 @@ export async function startLearner(
   const world = testPlugin('world', {
     setup(scope) {
       const tool = (name: 'good' | 'bad'): Tool => ({
-        ...{ ref: TOOLS[name], name, description: `Does ${name}`, parameters: { type: 'object' } },
+        ref: TOOLS[name],
+        name,
+        description: `Does ${name}`,
+        parameters: { type: 'object' },
         invoke: async () => ({ content: name, isError: name === 'bad' }),
       });
       scope.contribute(ToolsPoint, { prefix: 'plugin/world/', list: () => [tool('good'), tool('bad')] });
@@ -79,7 +82,11 @@ export async function startLearner(
   };
 
   return {
-    ...{ gateway: gateway.gateway, model, chat, database, url: gateway.url },
+    gateway: gateway.gateway,
+    model,
+    chat,
+    database,
+    url: gateway.url,
     request: gateway.request.bind(gateway),
     makeTenant: gateway.makeTenant.bind(gateway),
     /** Resolves when so many runs of a tenant are recorded, and all of them are in genes. */

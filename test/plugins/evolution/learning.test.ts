@@ -207,8 +207,12 @@ test('what administrators decide is in the audit log, and what happens in the me
   };
   await until(async () => (await wanted()) !== undefined);
   t.like((await wanted()).detail.changes, {
-    ...{ gene: genes[0].id, component: 'plugin/world/good', task_class: 'billing', reason: 'Wrong' },
-    ...{ state_from: 'promoted', state_to: 'quarantined' },
+    gene: genes[0].id,
+    component: 'plugin/world/good',
+    task_class: 'billing',
+    reason: 'Wrong',
+    state_from: 'promoted',
+    state_to: 'quarantined',
   });
   const metrics = await (await fetch(new URL('/metrics', url))).text();
   const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(metrics)?.[1]);

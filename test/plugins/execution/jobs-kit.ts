@@ -113,7 +113,9 @@ export async function startJobs(t: ExecutionContext, { env = {}, plugins = [], c
   const gateway = await startTestGateway({
     ...(clock && { clock }),
     env: {
-      ...{ OBJECT_STORE_URL: 'none', WORKFLOW_SWEEP_INTERVAL: '200ms', SVC_DRAIN_TIMEOUT: '1s' },
+      OBJECT_STORE_URL: 'none',
+      WORKFLOW_SWEEP_INTERVAL: '200ms',
+      SVC_DRAIN_TIMEOUT: '1s',
       ...env,
     },
     plugins: [...PLUGINS, acme.plugin, graphs, bad(), ...plugins],

@@ -29,7 +29,12 @@ for (const form of FORMS) {
     const { services } = gateway.gateway;
     const [tenant, other] = [await makeTenant(), await makeTenant()];
     const keyed = await services.apiKeys.create({
-      ...{ tenantId: tenant.id, name: 'bob', scopes: [], expiresAt: null, createdBy: null, roles: ['user'] },
+      tenantId: tenant.id,
+      name: 'bob',
+      scopes: [],
+      expiresAt: null,
+      createdBy: null,
+      roles: ['user'],
     });
     const body = { graph_name: 'test/ask', input: { word: 'tea' } };
     for (const token of [tenant.token, keyed.key, other.token]) await post('/jobs', body, { token });

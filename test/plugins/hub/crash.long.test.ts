@@ -86,12 +86,16 @@ sampledGatewayDatabase(
     const authorization = { token: KEY };
     const claim = { endpoint: 'http://127.0.0.1:4011', public_key: node.publicKey, capabilities: ['genes'] };
     const registered = await victim.request('/api/v1/nodes', {
-      ...{ method: 'POST', ...authorization, body: { node_id: node.id, ...claim } },
+      method: 'POST',
+      ...authorization,
+      body: { node_id: node.id, ...claim },
     });
     t.is(registered.status, 201);
     const hearer = await subscriber(t);
     const subscribed = await victim.request('/api/v1/subscriptions', {
-      ...{ method: 'POST', ...authorization, body: { callback_url: hearer.url, events: ['gene_promoted'] } },
+      method: 'POST',
+      ...authorization,
+      body: { callback_url: hearer.url, events: ['gene_promoted'] },
     });
     t.is(subscribed.status, 201);
 

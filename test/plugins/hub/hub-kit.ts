@@ -178,10 +178,20 @@ export async function subscriber(
 /** A gene as nodes tell of it. */
 export function gene(geneId: string, more: object = {}) {
   return {
-    ...{ geneId, name: `Use it (${geneId})`, taskClass: 'sums', confidence: 0.8, qualityScore: 0.9 },
-    ...{ strategy: { component: 'builtin/calculator', type: 'prefer' }, signals: { tool_success: 9 } },
-    ...{ validation: {}, useCount: 10, successCount: 9, source: 'local', syncedAt: null },
-    ...{ createdAt: '2030-01-01T00:00:00.000Z', updatedAt: '2030-01-01T00:00:00.000Z' },
+    geneId,
+    name: `Use it (${geneId})`,
+    taskClass: 'sums',
+    confidence: 0.8,
+    qualityScore: 0.9,
+    strategy: { component: 'builtin/calculator', type: 'prefer' },
+    signals: { tool_success: 9 },
+    validation: {},
+    useCount: 10,
+    successCount: 9,
+    source: 'local',
+    syncedAt: null,
+    createdAt: '2030-01-01T00:00:00.000Z',
+    updatedAt: '2030-01-01T00:00:00.000Z',
     ...more,
   };
 }

@@ -25,7 +25,10 @@ function memberOf(callbacks: readonly string[], clock = { monotonic: () => 0 }, 
     hubKey: async () => undefined,
   };
   const membership = createMembership({
-    ...{ hubs: [hub], calls, endpoint: 'https://me.example.com', clock },
+    hubs: [hub],
+    calls,
+    endpoint: 'https://me.example.com',
+    clock,
     node: async () => ({ id: 'me', key: { id: 'me', publicKey: 'x', key } }),
     log: pino({ level: 'silent' }),
   });

@@ -174,8 +174,12 @@ test('an operator writes files of agents.d, which tenants see without their text
   t.is((await chat(gateway, token, 'common')).status, 200);
 
   const owner = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId: '00000000-0000-0000-0000-000000000001', name: 'owner', roles: ['owner'], scopes: [] },
-    ...{ expiresAt: null, createdBy: null },
+    tenantId: '00000000-0000-0000-0000-000000000001',
+    name: 'owner',
+    roles: ['owner'],
+    scopes: [],
+    expiresAt: null,
+    createdBy: null,
   });
   t.is((await put(gateway, owner.key, 'common', yaml)).status, 403, 'an owner is no operator');
 
@@ -224,7 +228,8 @@ test('chats of the platform run a tenant’s agents as well', async (t) => {
   await post(gateway, token, agentYaml('mine'));
   const ask = (agent: string) =>
     gateway.request('/v1/agent/chat', {
-      ...{ method: 'POST', token },
+      method: 'POST',
+      token,
       body: { agent, messages: [{ role: 'user', content: 'Hello' }] },
     });
   t.is((await ask('mine')).status, 200);
@@ -258,14 +263,12 @@ test('an agent that an agent of agents.d is taken from does not run, and says wh
 
 test('agents that another plugin brings are there beside those of the API, whichever came first', async (t) => {
   const brought = (name: string): TenantAgent => ({
-    ...{
-      name,
-      description: 'Brought',
-      type: 'chat_model_agent',
-      model: 'demo',
-      source: 'tenant',
-      subAgents: [],
-    },
+    name,
+    description: 'Brought',
+    type: 'chat_model_agent',
+    model: 'demo',
+    source: 'tenant',
+    subAgents: [],
     yaml: agentYaml(name, undefined, 'Brought'),
   });
   const agents = [brought('extra'), brought('mine')];
@@ -331,7 +334,12 @@ test('a tenant has a hundred agents at most, and only administrators may look', 
   t.deepEqual(statuses, [201, 201, ...Array(6).fill(409)], 'simultaneous ones too');
   t.is((await post(gateway, token, agentYaml('more'))).body.code, 'agent.too-many');
   const { key } = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId: id, name: 'user', roles: ['user'], scopes: [], expiresAt: null, createdBy: null },
+    tenantId: id,
+    name: 'user',
+    roles: ['user'],
+    scopes: [],
+    expiresAt: null,
+    createdBy: null,
   });
   for (const at of [PATH, `${PATH}/a1`, '/api/v2/admin/status', '/api/v2/admin/logs']) {
     t.is((await gateway.request(at, { token: key })).status, 403, at);

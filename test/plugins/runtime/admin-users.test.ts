@@ -141,7 +141,12 @@ test('bad input is refused with the names of its fields, and nobody grants a rol
   }
   const { id } = await gateway.makeTenant();
   const owner = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId: id, name: 'owner', roles: ['owner'], scopes: [], expiresAt: null, createdBy: null },
+    tenantId: id,
+    name: 'owner',
+    roles: ['owner'],
+    scopes: [],
+    expiresAt: null,
+    createdBy: null,
   });
   const refused = await post({ ...ANNA, role: 'admin' }, owner.key);
   t.deepEqual([refused.status, refused.body.errors[0].pointer], [403, '/body/role']);
@@ -166,8 +171,14 @@ test('a tenant has a thousand users at most, simultaneous ones too', async (t) =
   const { apiKeys, database, ids, ...services } = gateway.gateway.services;
   const { list, revoke } = apiKeys;
   const row = (n: number) => ({
-    ...{ id: ids.uuid(), name: '"Anna"', email: `a${n}@example.com`, emailKey: `a${n}@example.com` },
-    ...{ role: 'viewer', disabled: false, keyId: ids.uuid(), createdAt: 0 },
+    id: ids.uuid(),
+    name: '"Anna"',
+    email: `a${n}@example.com`,
+    emailKey: `a${n}@example.com`,
+    role: 'viewer',
+    disabled: false,
+    keyId: ids.uuid(),
+    createdAt: 0,
   });
   const rows = Array.from({ length: MAX_USERS - 2 }, (_, n) => row(n));
   await database.forTenant(tenantId).insertMany(UserTable, rows);

@@ -84,7 +84,11 @@ test('what an agent keeps is bounded: a value, its keys, and all values together
   t.deepEqual([large.status, large.body.code], [413, 'agent-state.value-too-large']);
   const keys = (from: number, to: number, size: number) =>
     Array.from({ length: to - from }, (_, index) => ({
-      ...{ agentId: 'helper', key: `key-${from + index}`, value: '1', size, updatedAt: new Date(0) },
+      agentId: 'helper',
+      key: `key-${from + index}`,
+      value: '1',
+      size,
+      updatedAt: new Date(0),
     }));
   const entities = gateway.database.forTenant(tenant.id);
   await entities.insertMany(AgentStateEntity, keys(0, 128, 64 * 1024));

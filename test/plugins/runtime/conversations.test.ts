@@ -166,7 +166,9 @@ eachGatewayDatabase(
         t.deepEqual([status, body.code], [409, 'session.busy'], path);
       }
       await turn.commit({
-        ...{ model: 'demo', source: 'runtime', uses: [] },
+        model: 'demo',
+        source: 'runtime',
+        uses: [],
         messages: [{ role: 'user', content: 'one' }],
       });
     }

@@ -15,7 +15,8 @@ const agentYaml = (name: string, prompt = 'One') =>
   `# mine\napiVersion: svc/v1\nkind: Agent\nmetadata: { name: ${name} }\nspec:\n  type: chat_model_agent\n  system_prompt: ${prompt}\n`;
 
 const supervisor = (name: string, ref: string) => ({
-  ...{ name, type: 'supervisor' },
+  name,
+  type: 'supervisor',
   configuration: { sub_agents: [{ ref }] },
 });
 
@@ -316,7 +317,12 @@ test('the instructions of an agent are for those who may change it', async (t) =
   const { gateway, client } = await startGrpcRuntime(t);
   const { id: tenantId, token } = await gateway.makeTenant();
   const { key } = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId, name: 'reader', roles: ['user'], scopes: ['read'], expiresAt: null, createdBy: null },
+    tenantId,
+    name: 'reader',
+    roles: ['user'],
+    scopes: ['read'],
+    expiresAt: null,
+    createdBy: null,
   });
   const admin = client('agent', { token });
   await admin.call('CreateAgent', { name: 'mine', description: 'Own' });
@@ -351,7 +357,12 @@ test('a file that takes the name of a tenant’s agent comes first, and the tena
   const { gateway, client } = await startGrpcRuntime(t);
   const { id: tenantId, token } = await gateway.makeTenant();
   const { key } = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId, name: 'reader', roles: ['user'], scopes: ['read'], expiresAt: null, createdBy: null },
+    tenantId,
+    name: 'reader',
+    roles: ['user'],
+    scopes: ['read'],
+    expiresAt: null,
+    createdBy: null,
   });
   const admin = client('agent', { token });
   const reader = client('agent', { token: key });
@@ -362,7 +373,9 @@ test('a file that takes the name of a tenant’s agent comes first, and the tena
     status: 'active',
   });
   t.like((await admin.call('GetAgent', { id: 'common' })).message.agent, {
-    ...{ source: 'tenant', status: 'failed', description: 'Own' },
+    source: 'tenant',
+    status: 'failed',
+    description: 'Own',
   });
   const sources = async (agents: typeof admin) => {
     const { message } = await agents.call('ListAgents', { keyword: 'common' });

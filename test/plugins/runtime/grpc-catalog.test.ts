@@ -43,7 +43,9 @@ test('what JSON may hold and a message may not does not break a list', async (t)
   for (let level = 0; level < 60; level += 1) deep = { deep };
   const body = `{"bot_id":"payer","title":"half \\ud83d","meta_data":${JSON.stringify(deep)}}`;
   const made = await gateway.request('/api/v2/conversations', {
-    ...{ method: 'POST', body, headers: { 'content-type': 'application/json' } },
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
   });
   t.is(made.status, 201);
   const { code, message } = await client('conversation').call('ListConversations');
@@ -134,7 +136,10 @@ test('the operator makes a model, whose key is a reference', async (t) => {
   const { gateway, client } = await startGrpcRuntime(t, [], { SECOND_KEY: 'a-key-of-no-server' });
   const models = client('model');
   const model = {
-    ...{ name: 'second', provider: 'openai', capabilities: ['tools'], context_length: 1_000 },
+    name: 'second',
+    provider: 'openai',
+    capabilities: ['tools'],
+    context_length: 1_000,
     config: { model: 'gpt', base_url: 'http://127.0.0.1:9/v1', api_key: 'sk-plain-text-key' },
   };
   const plainKey = await models.call('CreateModel', model);

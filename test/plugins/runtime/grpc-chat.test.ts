@@ -23,7 +23,10 @@ test('a chat streams its events, with the session in the initial metadata and in
   t.like(messages[0].tool_call, { name: 'calculator', status: 'calling', agent_path: ['payer'] });
   t.deepEqual(JSON.parse(messages[0].tool_call.arguments), { expression: '6*7' });
   t.like(messages[1].tool_call, {
-    ...{ id: messages[0].tool_call.id, status: 'completed', result: '42', is_error: false },
+    id: messages[0].tool_call.id,
+    status: 'completed',
+    result: '42',
+    is_error: false,
   });
   t.deepEqual(messages[4].message, { role: 'assistant', content: 'It is 42.' });
   t.like(message, { finish_reason: 'stop', session_id: metadata['x-svc-session-id'] });
@@ -47,7 +50,8 @@ test('an approval is an event, and the chat goes on over HTTP', async (t) => {
   const again = await client('conversation').call('Chat', { ...asked, session_id: message.session_id });
   t.deepEqual([again.code, again.metadata['svc-error-code']], ['FAILED_PRECONDITION', 'chat.interrupted']);
   const body = {
-    ...{ agent_id: 'payer', session_id: message.session_id },
+    agent_id: 'payer',
+    session_id: message.session_id,
     input: { [messages[0].interrupt.id]: { decision: 'approve' } },
   };
   const resumed = await gateway.request('/api/v2/chat/resume', { method: 'POST', body });

@@ -6,7 +6,8 @@ import { startRecords } from './records-gateway.ts';
 
 const MEMORY = '/api/v2/memory/long-term';
 const post = (user_id: unknown, content: unknown, metadata?: unknown) => ({
-  ...{ method: 'POST', body: { user_id, content, ...(metadata === undefined ? {} : { metadata }) } },
+  method: 'POST',
+  body: { user_id, content, ...(metadata === undefined ? {} : { metadata }) },
 });
 
 eachGatewayDatabase(

@@ -46,7 +46,9 @@ const TRANSPORTS: Readonly<Record<'stdio' | 'http' | 'sse', (t: ExecutionContext
     const mark = `of-${crypto.randomUUID()}`;
     return {
       spec: {
-        ...{ transport: 'stdio', command: process.execPath, args: [PROGRAM, 'stdio', mark] },
+        transport: 'stdio',
+        command: process.execPath,
+        args: [PROGRAM, 'stdio', mark],
         env: { EVERYTHING_TOKEN: 'env:EVERYTHING_TOKEN' },
       },
       crash: async () => {

@@ -45,11 +45,16 @@ export function eventsOf(body: string): readonly ReadEvent[] {
 /** A provider's streamed answer that calls tools: `[name, arguments]` each. */
 export function toolCalls(...calls: readonly (readonly [name: string, input: object])[]): ProviderScript {
   const choice = (delta: object, finish_reason: string | null) => ({
-    ...{ id: 'chatcmpl-fake', object: 'chat.completion.chunk', created: 1, model: 'fake-model' },
+    id: 'chatcmpl-fake',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'fake-model',
     choices: [{ index: 0, delta, finish_reason }],
   });
   const tool_calls = calls.map(([name, input], index) => ({
-    ...{ index, id: `call_${name}_${index}`, type: 'function' },
+    index,
+    id: `call_${name}_${index}`,
+    type: 'function',
     function: { name, arguments: JSON.stringify(input) },
   }));
   return rawStream(

@@ -35,7 +35,9 @@ for (const [title, then, last] of [
     await writeFile(path.join(gateway.folder, 'agents.d', 'agents.yaml'), AGENT);
     await until(async () => (await gateway.request('/api/v2/agents')).body.agents.length === 1);
     const response = await open(`${gateway.url}/api/v2/chat/stream?a2ui=true`, {
-      ...{ method: 'POST', token: gateway.token, body: { agent_id: 'thinker', message: 'Hi' } },
+      method: 'POST',
+      token: gateway.token,
+      body: { agent_id: 'thinker', message: 'Hi' },
     });
     t.false(isAnswered);
     t.is(response.status, 200);

@@ -10,7 +10,10 @@ import { PROTOS, SERVICES } from './grpc-kit.ts';
 import { startRecords } from './records-gateway.ts';
 
 const tool = (name: string): Tool => ({
-  ...{ ref: `plugin/notes/${name}`, name, description: `does ${name}`, parameters: { type: 'object' } },
+  ref: `plugin/notes/${name}`,
+  name,
+  description: `does ${name}`,
+  parameters: { type: 'object' },
   invoke: async () => ({ content: '' }),
 });
 

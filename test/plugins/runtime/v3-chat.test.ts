@@ -190,7 +190,9 @@ test('an approval waits for its output, over a stop of the gateway, and is given
   const submit = (tool_call_id: string, output: string) => () =>
     all(
       coze.chat.submitToolOutputs({
-        ...{ conversation_id, chat_id, stream: true },
+        conversation_id,
+        chat_id,
+        stream: true,
         tool_outputs: [{ tool_call_id, output }],
       }),
     );
@@ -221,7 +223,9 @@ test('a question is answered, and what goes on in the background too', async (t)
   const [call] = chat.required_action!.submit_tool_outputs.tool_calls;
   t.is(call?.function.name, 'ask_user');
   const outputs = coze.chat.submitToolOutputs({
-    ...{ conversation_id: chat.conversation_id, chat_id: chat.id, stream: false },
+    conversation_id: chat.conversation_id,
+    chat_id: chat.id,
+    stream: false,
     tool_outputs: [{ tool_call_id: call!.id, output: 'b' }],
   });
   t.like((await outputs.next()).value, { status: ChatStatus.IN_PROGRESS });
@@ -231,7 +235,8 @@ test('a question is answered, and what goes on in the background too', async (t)
 test('a chat that breaks has failed, and says why', async (t) => {
   const { coze } = await startCoze(t, await startProvider(t, failure(500)));
   const { chat, messages } = await coze.chat.createAndPoll({
-    ...{ bot_id: 'payer', additional_messages: say('hi') },
+    bot_id: 'payer',
+    additional_messages: say('hi'),
   });
   t.is(chat.status, ChatStatus.FAILED);
   t.is(chat.last_error?.code, 5000);
@@ -265,7 +270,9 @@ test('canceling ends what is in flight or waits, and nothing else', async (t) =>
   await coze.chat.cancel(waiting.conversation_id, waiting.id);
   t.is((await gateway.request('/api/v2/chat/interrupts')).body.total, 0);
   const { chat } = await coze.chat.createAndPoll({
-    ...{ bot_id: 'payer', conversation_id: waiting.conversation_id, additional_messages: say('hi') },
+    bot_id: 'payer',
+    conversation_id: waiting.conversation_id,
+    additional_messages: say('hi'),
   });
   t.is(chat.status, ChatStatus.COMPLETED);
   await t.throwsAsync(coze.chat.cancel(chat.conversation_id, chat.id), { message: /it is completed/ });
@@ -347,7 +354,9 @@ test('tenants, and users of one, see nothing of each other’s chats', async (t)
     await t.throwsAsync(
       all(
         client.chat.submitToolOutputs({
-          ...{ conversation_id: place[0], chat_id: place[1], stream: true },
+          conversation_id: place[0],
+          chat_id: place[1],
+          stream: true,
           tool_outputs: [{ tool_call_id: 'x', output: 'approve' }],
         }),
       ),

@@ -160,7 +160,12 @@ test('only administrators see webhooks, each those of his own tenant', async (t)
   }
   t.is((await gateway.request(PATH, { token: other.token })).body.total, 0);
   const { key } = await gateway.gateway.services.apiKeys.create({
-    ...{ tenantId: one.id, name: 'user', scopes: [], expiresAt: null, createdBy: null, roles: ['user'] },
+    tenantId: one.id,
+    name: 'user',
+    scopes: [],
+    expiresAt: null,
+    createdBy: null,
+    roles: ['user'],
   });
   t.is((await gateway.request(PATH, { token: key })).status, 403);
   t.is(receiver.received.length, 0);

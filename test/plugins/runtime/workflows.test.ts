@@ -194,7 +194,10 @@ eachGatewayDatabase(
     const resume = (title: string, resume_data: string) =>
       all(
         coze.workflows.runs.resume({
-          ...{ workflow_id: 'decide', event_id: idOf(title), resume_data, interrupt_type: 2 },
+          workflow_id: 'decide',
+          event_id: idOf(title),
+          resume_data,
+          interrupt_type: 2,
         }),
       );
     await t.throwsAsync(resume('First', 'perhaps'), { instanceOf: BadRequestError });
@@ -206,10 +209,13 @@ eachGatewayDatabase(
     const whole = await resume('Second', '{"output": {"note": "fine"}}');
     t.deepEqual(names(whole), ['Message', 'Message', 'Done']);
     t.deepEqual(JSON.parse((whole[1]!.data as WorkflowEventMessage).content), {
-      ...{ answer: 'approved', note: 'fine' },
+      answer: 'approved',
+      note: 'fine',
     });
     const again = await post('stream_resume', {
-      ...{ workflow_id: 'decide', event_id: idOf('Second'), resume_data: 'other' },
+      workflow_id: 'decide',
+      event_id: idOf('Second'),
+      resume_data: 'other',
     });
     t.is(again.status, 409);
   },
@@ -295,7 +301,9 @@ test('no two events of a stream have the same id', async (t) => {
   const task = steps.find(({ node_id }: { node_id: string }) => node_id === 'look').id;
   const resume_data = { output: { seen: true } };
   const resumed = await post('stream_resume', {
-    ...{ workflow_id: 'beside', event_id: `${run}/${task}`, resume_data },
+    workflow_id: 'beside',
+    event_id: `${run}/${task}`,
+    resume_data,
   });
   t.deepEqual(names(eventsOf(resumed.body)), ['Message', 'Error']);
   t.regex(idsOf(resumed.body)[0]!, /^\d+$/);
@@ -313,7 +321,9 @@ test('a run is followed and resumed after its file is gone', async (t) => {
   const [interrupt] = eventsOf(begun.body);
   const { event_id } = interrupt!.data.interrupt_data;
   const resumed = await post('stream_resume', {
-    ...{ workflow_id: 'decide', event_id, resume_data: 'approved' },
+    workflow_id: 'decide',
+    event_id,
+    resume_data: 'approved',
   });
   t.deepEqual(names(eventsOf(resumed.body)), ['Message']);
   t.is((await post('stream_run', { workflow_id: 'greet', execute_id })).status, 404);
@@ -467,7 +477,10 @@ test('the audit log says which run was started, and which task was completed how
   const { event_id } = interrupt!.data.interrupt_data;
   await post('stream_resume', { workflow_id: 'decide', event_id, resume_data: 'approved' });
   t.deepEqual(await changesOf('stream_resume'), {
-    ...{ run_id, step_run_id: event_id.split('/')[1], node_id: 'first', outcome: 'approved' },
+    run_id,
+    step_run_id: event_id.split('/')[1],
+    node_id: 'first',
+    outcome: 'approved',
   });
 
   const additional_messages = [{ role: 'user', content: 'Ada', content_type: 'text' }];
@@ -483,7 +496,10 @@ test('tenants see nothing of each other’s runs', async (t) => {
   const { token } = await gateway.makeTenant();
   const other = clientOf({ url: gateway.url, token });
   const resumed = other.workflows.runs.resume({
-    ...{ workflow_id: 'decide', event_id, resume_data: 'approved', interrupt_type: 2 },
+    workflow_id: 'decide',
+    event_id,
+    resume_data: 'approved',
+    interrupt_type: 2,
   });
   await t.throwsAsync(all(resumed), { instanceOf: NotFoundError });
   const body = { workflow_id: 'decide', execute_id: event_id.split('/')[0] };
@@ -509,7 +525,10 @@ test('a run is followed and resumed on another replica', async (t) => {
   const resume = (event_id: string) =>
     all(
       two.coze.workflows.runs.resume({
-        ...{ workflow_id: 'decide', event_id, resume_data: 'approved', interrupt_type: 2 },
+        workflow_id: 'decide',
+        event_id,
+        resume_data: 'approved',
+        interrupt_type: 2,
       }),
     );
   await resume(ids[0]!);

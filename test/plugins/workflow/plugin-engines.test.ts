@@ -53,7 +53,10 @@ async function startEngines(t: ExecutionContext, fresh: FreshDatabase, env: Reco
   const run = async (name: keyof typeof engines, graph: ReturnType<typeof chain>, timeoutMs = 20_000) => {
     const engine = engines[name];
     const version = await engine.ensureVersion({
-      ...{ tenantId: TENANT, definitionId: 'd', graph, publishedBy: 'me' },
+      tenantId: TENANT,
+      definitionId: 'd',
+      graph,
+      publishedBy: 'me',
     });
     const { run } = await engine.start({ tenantId: TENANT, version, input: { text: name }, startedBy: 'me' });
     return engine.settled({ tenantId: TENANT, runId: run.id, timeoutMs, signal: SIGNAL });

@@ -43,7 +43,9 @@ export async function startWorkflows(
     ...options,
     env: {
       // What is provisioned for a tenant in the background would come into some of the prompts.
-      ...{ OBJECT_STORE_URL: 'none', WORKFLOW_SWEEP_INTERVAL: '200ms', SVC_DRAIN_TIMEOUT: '1s' },
+      OBJECT_STORE_URL: 'none',
+      WORKFLOW_SWEEP_INTERVAL: '200ms',
+      SVC_DRAIN_TIMEOUT: '1s',
       ...(provider && providerEnv(provider)),
       ...env,
     },

@@ -52,7 +52,9 @@ test('a sink gets every event of a run once and in order, whatever becomes of an
   const [first] = good.events;
   t.deepEqual(first, {
     ...stored[0],
-    ...{ tenant_id: first!.tenant_id, run_id: run.id, definition_id: definition },
+    tenant_id: first!.tenant_id,
+    run_id: run.id,
+    definition_id: definition,
   });
   t.notRegex(JSON.stringify(good.events), /AKIA/);
   t.deepEqual(bad.events, []);

@@ -42,7 +42,9 @@ test('an agent of a chat starts a workflow once, and answers with its output', a
   const scripts = [
     (reply: Parameters<ReturnType<typeof callsTool>>[0]) =>
       callsTool('start_workflow', {
-        ...{ workflow: definition_id, input: { text: 'héllo' }, wait_seconds: 20 },
+        workflow: definition_id,
+        input: { text: 'héllo' },
+        wait_seconds: 20,
       })(reply),
     says('It said HÉLLO.'),
   ];

@@ -56,7 +56,9 @@ test('every example of agents.d names a schema that it satisfies', async (t) => 
 test('the schema of several kinds says what is wrong with a document of each', async (t) => {
   const isValid = (await validators()).get('schemas/resource.schema.json')!;
   const good = {
-    ...{ apiVersion: 'svc/v1', kind: 'Model', metadata: { name: 'a' } },
+    apiVersion: 'svc/v1',
+    kind: 'Model',
+    metadata: { name: 'a' },
     spec: { provider: 'demo', model: 'demo' },
   };
   t.true(isValid(good));

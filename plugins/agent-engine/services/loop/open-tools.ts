@@ -30,7 +30,10 @@ export function openTools(parts: ToolsParts): Tools {
     async list(tenantId, signal) {
       const { tools } = await toolCatalog.offer({ tenantId, signal });
       return tools.map(({ name, tool: { ref, description, parameters } }) => ({
-        ...{ ref, name, description, parameters },
+        ref,
+        name,
+        description,
+        parameters,
       }));
     },
     async invoke({ tool: wanted, parameters, context }) {

@@ -50,8 +50,16 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
     try {
       const work = Promise.resolve(
         engine.run({
-          ...{ tenantId, language, code, stdin, timeoutMs, memoryBytes, maxOutputBytes },
-          ...{ network, stop, started },
+          tenantId,
+          language,
+          code,
+          stdin,
+          timeoutMs,
+          memoryBytes,
+          maxOutputBytes,
+          network,
+          stop,
+          started,
           stdout: write(stdout),
           stderr: write(stderr),
         }),

@@ -34,13 +34,21 @@ export function createChats({ turns, tenants, ids, log }: ChatsParts): Chats {
       principal: { tenantId, identityId, userId },
       isAdmin: false,
       maxSessions: tenant.maxSessions,
-      ...{ sessionId, context, signal, log },
+      sessionId,
+      context,
+      signal,
+      log,
       requestId: chat.requestId ?? ids.uuid(),
       traceHeaders: {},
       audit: () => {},
     };
     return turns.begin(call, {
-      ...{ agent, model, messages, parameters, store, source },
+      agent,
+      model,
+      messages,
+      parameters,
+      store,
+      source,
       pauses: 'refuse',
       ...(also && { also: async (end, session) => also(answerOf(end, session)) }),
     });

@@ -78,7 +78,9 @@ export function createConversations(parts: ConversationParts): Conversations {
     const payload = {
       // The client chose this name: there may be no such agent.
       agent: agent !== undefined && AGENT_NAME.test(agent) ? agent : null,
-      ...{ session_id: sessionId ?? null, model, request_id: requestId },
+      session_id: sessionId ?? null,
+      model,
+      request_id: requestId,
       reason: isAborted ? ('aborted' as const) : ('failed' as const),
       error: error instanceof GatewayError ? error.code : null,
     };

@@ -28,7 +28,9 @@ export function claimOf(gene: unknown): GeneClaim | undefined {
   if (typeof confidence !== 'number' || !(confidence >= 0 && confidence <= 1)) return undefined;
   if (contributorId !== undefined && !fits(contributorId, NODE_ID)) return undefined;
   return {
-    ...{ taskClass, component, type },
+    taskClass,
+    component,
+    type,
     confidence: confidence / 2,
     contributor: contributorId === undefined || contributorId === ANONYMOUS ? null : contributorId,
     contentHash: contentHashOf({ taskClass, component, type }),
@@ -62,10 +64,17 @@ export function toShared(gene: GeneRow, contributorId: string): SharedGene {
   return {
     geneId: gene.id,
     name: gene.label,
-    ...{ taskClass, confidence: gene.confidence, strategy, signals },
+    taskClass,
+    confidence: gene.confidence,
+    strategy,
+    signals,
     validation: { advised: gene.validation.advised, succeeded: gene.validation.succeeded },
     qualityScore: useCount === 0 ? PRIOR : successCount / useCount,
-    ...{ useCount, successCount, contributorId, source: 'local', syncedAt: null },
+    useCount,
+    successCount,
+    contributorId,
+    source: 'local',
+    syncedAt: null,
     createdAt: gene.createdAt.toISOString(),
     updatedAt: gene.updatedAt.toISOString(),
   };

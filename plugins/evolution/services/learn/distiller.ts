@@ -180,7 +180,12 @@ export function createDistiller(parts: DistillerParts): Distiller {
     const now = new Date(clock.now());
     const changes = geneChanges(
       {
-        ...{ tenantId, agentName, classes, fresh, now, minConfidence: settings.min_confidence },
+        tenantId,
+        agentName,
+        classes,
+        fresh,
+        now,
+        minConfidence: settings.min_confidence,
         evidence: evidenceOf(outcomes, classes, settings.discount),
         discount: settings.discount,
         foreign:
@@ -300,7 +305,9 @@ export function createDistiller(parts: DistillerParts): Distiller {
       { agentName, source: 'local', state: { $ne: 'revoked' } },
       {
         fields: ['id', 'validation'],
-        ...{ orderBy: { updatedAt: 'desc', id: 'desc' }, limit: MAX_GENES, offset: MAX_GENES / 2 },
+        orderBy: { updatedAt: 'desc', id: 'desc' },
+        limit: MAX_GENES,
+        offset: MAX_GENES / 2,
       },
     );
     // What an administrator has decided about a gene holds, so it stays: learned again it would be a candidate.

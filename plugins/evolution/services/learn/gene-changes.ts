@@ -152,11 +152,30 @@ function newGene(
   id: string,
 ): GeneRow {
   return {
-    ...{ id, tenantId, agentName, taskClass, component, label: '', signalType: '', signals: {} },
-    ...{ strategy: { component, type: '' }, contentHash: '' },
-    ...{ confidence: 0, wins: 0, losses: 0, useCount: 0, successCount: 0, sessions: [] },
-    ...{ state: NO_KNOWLEDGE.state, validation: NO_KNOWLEDGE.validation },
-    ...{ source: 'local', contributor: null, senderId: null, version: 1, createdAt: now, updatedAt: now },
+    id,
+    tenantId,
+    agentName,
+    taskClass,
+    component,
+    label: '',
+    signalType: '',
+    signals: {},
+    strategy: { component, type: '' },
+    contentHash: '',
+    confidence: 0,
+    wins: 0,
+    losses: 0,
+    useCount: 0,
+    successCount: 0,
+    sessions: [],
+    state: NO_KNOWLEDGE.state,
+    validation: NO_KNOWLEDGE.validation,
+    source: 'local',
+    contributor: null,
+    senderId: null,
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
   } as GeneRow;
 }
 
@@ -172,8 +191,14 @@ function withKnowledge(gene: GeneRow, knowledge: GeneKnowledge, label: string, n
     strategy: { component, type },
     contentHash: contentHashOf({ taskClass, component, type }),
     confidence: confidence(evidence),
-    ...{ wins: evidence.wins, losses: evidence.losses },
-    ...{ useCount, successCount, sessions, state, validation, updatedAt: now },
+    wins: evidence.wins,
+    losses: evidence.losses,
+    useCount,
+    successCount,
+    sessions,
+    state,
+    validation,
+    updatedAt: now,
   };
 }
 

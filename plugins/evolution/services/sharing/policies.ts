@@ -108,7 +108,10 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
       const make = (version: number, before: TenantSharingRow | undefined) => ({
         ...choiceOf(before ?? NOTHING_SHARED),
         ...changes,
-        ...{ id: ids.uuid(), tenantId, version, ...signed(change) },
+        id: ids.uuid(),
+        tenantId,
+        version,
+        ...signed(change),
       });
       return changing(tenantId, addVersion(versionsOf(tenantId), change.expects, make));
     },
@@ -116,7 +119,10 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
       const versions = versionsOf(tenantId);
       const make = async (version: number) => ({
         ...choiceOf(await formerVersion(versions, wanted, version - 1)),
-        ...{ id: ids.uuid(), tenantId, version, ...signed(change) },
+        id: ids.uuid(),
+        tenantId,
+        version,
+        ...signed(change),
       });
       return changing(tenantId, addVersion(versions, change.expects, make));
     },
@@ -138,7 +144,10 @@ function inForce(
   choice: TenantChoice & { readonly version: number },
 ): TenantSharing {
   return {
-    ...{ tenantId, globalMode, ...choiceOf(choice), version: choice.version },
+    tenantId,
+    globalMode,
+    ...choiceOf(choice),
+    version: choice.version,
     mayConsume: choice.consumeShared && globalMode !== 'disabled',
     effectiveContributionMode: effectiveMode(globalMode, choice.contributionMode),
   };

@@ -82,7 +82,9 @@ export function keptAnswer(answer: ChatMessage, answeredBy: Pick<ModelInfo, 'pro
   const thoughts = typeof reasoning_content === 'string' ? keptThoughts(reasoning_content, answeredBy) : [];
   const details = [...(Array.isArray(reasoning_details) ? reasoning_details : []), ...thoughts];
   return {
-    ...{ role: 'assistant', content: text || null, tool_calls },
+    role: 'assistant',
+    content: text || null,
+    tool_calls,
     ...(details.length > 0 && { reasoning_details: details }),
   };
 }

@@ -140,9 +140,15 @@ async function* sessionRecords(entities: TenantEntityManager, userId: string | u
 function sessionRecord(session: SessionRow): PersonalRecord {
   const { id, identityId, userId, model, turns, inputTokens, outputTokens, createdAt, updatedAt } = session;
   return {
-    ...{ id, identity_id: identityId, user_id: userId, model, turns },
-    ...{ input_tokens: inputTokens, output_tokens: outputTokens },
-    ...{ created_at: createdAt, updated_at: updatedAt },
+    id,
+    identity_id: identityId,
+    user_id: userId,
+    model,
+    turns,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    created_at: createdAt,
+    updated_at: updatedAt,
   };
 }
 
@@ -162,8 +168,13 @@ async function* memoryRecords(entities: TenantEntityManager, userId: string | un
   for await (const memory of eachRow(entities, MemoryEntity, where, { by, fields })) {
     const { id, userId: user_id, key, value, metadata, createdAt, updatedAt } = memory;
     yield {
-      ...{ id, user_id, key, value: JSON.parse(value), metadata: JSON.parse(metadata) },
-      ...{ created_at: createdAt, updated_at: updatedAt },
+      id,
+      user_id,
+      key,
+      value: JSON.parse(value),
+      metadata: JSON.parse(metadata),
+      created_at: createdAt,
+      updated_at: updatedAt,
     };
   }
 }
@@ -182,10 +193,19 @@ async function* receiptRecords(entities: TenantEntityManager, userId: string | u
   for await (const row of eachRow(entities, ExecutionReceipt, where, query)) {
     const { id, sessionId, toolName, input, output, status, ...receipt } = toReceipt(row);
     yield {
-      ...{ id, session_id: sessionId, user_id: receipt.userId, tool_name: toolName, input, output, status },
-      ...{ duration_ms: receipt.durationMs, idempotency_id: receipt.idempotencyId },
-      ...{ request_id: receipt.requestId, trace_id: receipt.traceId },
-      ...{ started_at: receipt.startedAt, created_at: receipt.createdAt },
+      id,
+      session_id: sessionId,
+      user_id: receipt.userId,
+      tool_name: toolName,
+      input,
+      output,
+      status,
+      duration_ms: receipt.durationMs,
+      idempotency_id: receipt.idempotencyId,
+      request_id: receipt.requestId,
+      trace_id: receipt.traceId,
+      started_at: receipt.startedAt,
+      created_at: receipt.createdAt,
     };
   }
 }
@@ -196,12 +216,25 @@ async function* usageRecords(entities: TenantEntityManager, userId: string | und
     for await (const row of eachRow(entities, UsageRecordRow, where, { by: ['day', 'id'] })) {
       const { id, sessionId, userId: user_id, source, model, provider, ...use } = toRecord(row);
       yield {
-        ...{ id, session_id: sessionId, user_id, identity_id: use.identityId, source, model, provider },
-        ...{ input_tokens: use.inputTokens, output_tokens: use.outputTokens },
-        ...{ cache_read_tokens: use.cacheReadTokens, cache_write_tokens: use.cacheWriteTokens },
-        ...{ cost_usd: use.costUsd, estimated: use.isEstimated, created_at: use.createdAt },
-        ...{ request_id: use.requestId, trace_id: use.traceId, started_at: use.startedAt },
-        ...{ duration_ms: use.durationMs, status: use.status },
+        id,
+        session_id: sessionId,
+        user_id,
+        identity_id: use.identityId,
+        source,
+        model,
+        provider,
+        input_tokens: use.inputTokens,
+        output_tokens: use.outputTokens,
+        cache_read_tokens: use.cacheReadTokens,
+        cache_write_tokens: use.cacheWriteTokens,
+        cost_usd: use.costUsd,
+        estimated: use.isEstimated,
+        created_at: use.createdAt,
+        request_id: use.requestId,
+        trace_id: use.traceId,
+        started_at: use.startedAt,
+        duration_ms: use.durationMs,
+        status: use.status,
       };
     }
   }

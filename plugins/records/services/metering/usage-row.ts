@@ -49,7 +49,9 @@ function spanRow(span: CallSpan | undefined) {
     return { requestId: null, traceId: null, startedAt: null, durationMs: null, status: null };
   const { requestId, traceId, startedAt, durationMs, status } = span;
   return {
-    ...{ startedAt, status, durationMs: Math.min(durationMs, MAX_INTEGER) },
+    startedAt,
+    status,
+    durationMs: Math.min(durationMs, MAX_INTEGER),
     requestId: storableText(requestId, USAGE_LENGTHS.requestId),
     traceId: traceId === null ? null : storableText(traceId, USAGE_LENGTHS.traceId),
   };

@@ -309,6 +309,9 @@ function ignoreChanged(error: unknown): undefined {
 
 /** The members of an agent whose file is invalid: shown so that an operator can correct it. */
 const broken = (name: string) => ({
-  ...{ name, description: '', model: '', subAgents: [] },
+  name,
+  description: '',
+  model: '',
+  subAgents: [],
   type: 'chat_model_agent' as const,
 });

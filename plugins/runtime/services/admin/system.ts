@@ -50,7 +50,10 @@ export function createSystem(parts: SystemParts) {
   async function fileAgents(): Promise<AgentStatus[]> {
     const types = new Map((await agents.list(DEFAULT_TENANT_ID)).map(({ name, type }) => [name, type]));
     return declared().map(({ file, name = '', status, problems }) => ({
-      ...{ name, type: types.get(name) ?? '', status, file },
+      name,
+      type: types.get(name) ?? '',
+      status,
+      file,
       ...(problems.length > 0 && { error: problems.map(inWords).join('\n') }),
     }));
   }

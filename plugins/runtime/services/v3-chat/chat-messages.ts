@@ -28,7 +28,11 @@ export function createChatMessages({ clock, ids }: { readonly clock: Clock; read
   let open: ChatMessageRecord | undefined;
 
   const started = (type: ChatMessageRecord['type'], content: string): ChatMessageRecord => ({
-    ...{ id: ids.uuid(), type, content, reasoning: '', createdAt: clock.now() },
+    id: ids.uuid(),
+    type,
+    content,
+    reasoning: '',
+    createdAt: clock.now(),
   });
 
   function completed(message: ChatMessageRecord): ChatMessageEvent {

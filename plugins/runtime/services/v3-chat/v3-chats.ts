@@ -170,7 +170,11 @@ export function createV3Chats(parts: V3ChatParts) {
       const id = ids.uuid();
       const lease = await hold(call, id);
       const row: ChatRow = {
-        ...{ id, ...ownerOf(principal), conversationId, botId, status: 'in_progress' },
+        id,
+        ...ownerOf(principal),
+        conversationId,
+        botId,
+        status: 'in_progress',
         metaData: JSON.stringify(metaData),
         result: '{}',
         messages: '[]',
@@ -184,7 +188,9 @@ export function createV3Chats(parts: V3ChatParts) {
         throw error;
       }
       return begun({
-        ...{ row, lease, isKept },
+        row,
+        lease,
+        isKept,
         call: { ...call, sessionId: isKept ? conversationId : undefined },
         begin: (inner, also) =>
           turns.begin(inner, {
@@ -224,7 +230,10 @@ export function createV3Chats(parts: V3ChatParts) {
         throw error;
       }
       return begun({
-        ...{ call, lease, isKept: true, row: { ...row, ...change } },
+        call,
+        lease,
+        isKept: true,
+        row: { ...row, ...change },
         begin: (inner, also) =>
           turns.resume(inner, { agent, sessionId, also, source: 'runtime', decide: () => decisions }),
       });

@@ -3,7 +3,11 @@ import type { StoredLog, StoredWebhook } from '../../store/webhooks.ts';
 /** A webhook on the wire (decisions 3.2), without its secret. */
 export function webhookRecord({ id, url, events, active, description, createdAt }: StoredWebhook) {
   return {
-    ...{ id, url, events, active, description },
+    id,
+    url,
+    events,
+    active,
+    description,
     created_at: new Date(createdAt).toISOString(),
   };
 }

@@ -61,7 +61,9 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
         throw error;
       });
       const chat = {
-        ...{ id: place.runId, conversation_id: conversationId, bot_id: botId },
+        id: place.runId,
+        conversation_id: conversationId,
+        bot_id: botId,
         created_at: seconds(clock.now()),
         // A run has no usage of its own: what its agents use is recorded with their sessions.
         usage: NO_USAGE,
@@ -70,7 +72,11 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       async function answer(result: JsonObject, emit: Emit): Promise<void> {
         const content = textOfResult(result);
         const message: ChatMessageRecord = {
-          ...{ id: ids.uuid(), type: 'answer', content, reasoning: '', createdAt: clock.now() },
+          id: ids.uuid(),
+          type: 'answer',
+          content,
+          reasoning: '',
+          createdAt: clock.now(),
         };
         const data = toChatMessage({ id: place.runId, conversationId, botId }, message);
         await emit({ event: 'conversation.message.delta', data });

@@ -157,7 +157,9 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       await engine.step({ ...place, stepRunId });
       const { total } = await engine.events({ ...place, limit: 0 });
       const step = await engine.completeTask({
-        ...{ tenantId, stepRunId, identity },
+        tenantId,
+        stepRunId,
+        identity,
         completion: completionOf(data),
       });
       const completion = (after: number) => beforeCompletion(engine, { ...place, stepRunId }, after);

@@ -34,7 +34,10 @@ export function createEngines(parts: EnginesParts): WorkflowEngines {
     });
     let opened: OpenedEngine | undefined;
     const setup = {
-      ...{ tables, redactor, metrics, endsOnFailure },
+      tables,
+      redactor,
+      metrics,
+      endsOnFailure,
       limits: { ...limits, ...own },
       sinks: isDelivered ? sinks : () => [],
     };

@@ -118,7 +118,17 @@ const number: number | undefined = conversation.error?.code;
 
 process.stdout.write(
   JSON.stringify({
-    ...{ plan, deletedAt, roles, said, events, tokens, nothing, text, pointers, code, number },
+    plan,
+    deletedAt,
+    roles,
+    said,
+    events,
+    tokens,
+    nothing,
+    text,
+    pointers,
+    code,
+    number,
     sessions: sessions.total,
     version: version.version,
     run: [started.status, run.status, run.steps.map(({ outcome }) => outcome)],

@@ -111,7 +111,9 @@ eachDatabase(
     const entities = database.forTenant(TENANT_A);
     const id = (n: number) => `n${String(n).padStart(5, '0')}`;
     const rows = Array.from({ length: SEARCHED_RECORDS + 2 }, (_, n) => ({
-      ...{ id: id(n), slug: id(n), text: n >= SEARCHED_RECORDS - 1 ? 'needle' : 'hay' },
+      id: id(n),
+      slug: id(n),
+      text: n >= SEARCHED_RECORDS - 1 ? 'needle' : 'hay',
       views: n === 0 ? 1 : 0,
     }));
     for (let start = 0; start < rows.length; start += 1_000)

@@ -22,7 +22,9 @@ const [family, where, tenant] = process.argv.slice(2) as ['sqlite' | 'postgres' 
 const common = { clock: systemClock, ids: createIds(systemClock), log: pino({ level: 'silent' }) };
 const metrics = unreadMetrics();
 const database = await openDatabase({
-  ...{ driver: family, clock: systemClock, log: common.log },
+  driver: family,
+  clock: systemClock,
+  log: common.log,
   ...(family === 'sqlite' ? { file: where } : { url: where }),
 });
 for (const registration of [jobRegistration, subscriptionRegistration, invoices])

@@ -15,12 +15,18 @@ const metrics = modelMetrics(fakeMetrics());
 const open = (settings: { api_url: string; api_key?: string }) =>
   openModels({
     settings: {
-      ...{ api_key: undefined, model: undefined, include_usage: true, max_retries: 0 },
-      ...{ timeout: 1000, idle_timeout: 1000 },
+      api_key: undefined,
+      model: undefined,
+      include_usage: true,
+      max_retries: 0,
+      timeout: 1000,
+      idle_timeout: 1000,
       ...settings,
     },
     demo: createDemoModel({ clock, ids }),
-    ...{ clock, ids, metrics },
+    clock,
+    ids,
+    metrics,
     log: pino({ enabled: false }),
     beforeCall: () => {},
   });
@@ -54,7 +60,8 @@ for (const [variable, settings] of [
         openEmbeddings({
           settings: { max_retries: 0, embedding_model: 'm', ...settings },
           embedders: () => [],
-          ...{ clock, ids },
+          clock,
+          ids,
           log: pino({ enabled: false }),
           beforeCall: () => {},
         }),

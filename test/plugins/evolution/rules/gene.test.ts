@@ -20,12 +20,19 @@ const fresh: fc.Arbitrary<NewUses> = fc
     sessions: fc.array(fc.constantFrom('a', 'b', 'c')),
   })
   .map(({ uses, part, sessions }) => ({
-    ...{ uses, successes: Math.floor(uses * part), sessions },
-    ...{ advised: 0, succeeded: 0 },
+    uses,
+    successes: Math.floor(uses * part),
+    sessions,
+    advised: 0,
+    succeeded: 0,
   }));
 const GOOD = { wins: 8, losses: 0 };
 const uses = (successes: number, ...sessions: readonly string[]): NewUses => ({
-  ...{ uses: successes, successes, sessions, advised: 0, succeeded: 0 },
+  uses: successes,
+  successes,
+  sessions,
+  advised: 0,
+  succeeded: 0,
 });
 
 test('a gene is promoted after 3 successes in 2 sessions, not sooner', (t) => {

@@ -7,7 +7,8 @@ const used = (component: string, works: boolean): AgentSignal =>
     ? { type: 'tool_success', component, durationMs: 1 }
     : { type: 'tool_error', component, durationMs: 1, reason: 'failed' };
 const done = (finish: 'stop' | 'aborted' | 'failed' | 'tool_calls' | 'iteration_limit'): AgentSignal => ({
-  ...{ type: 'node_done', finish },
+  type: 'node_done',
+  finish,
 });
 
 function recordOf(...signals: readonly AgentSignal[]) {

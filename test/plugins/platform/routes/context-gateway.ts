@@ -41,7 +41,9 @@ function bound(gateway: TestGateway) {
   const { request, makeTenant } = gateway;
   const { apiKeys } = gateway.gateway.services;
   return {
-    ...{ gateway, request, makeTenant },
+    gateway,
+    request,
+    makeTenant,
     /** A raw key of a tenant with these roles and scopes. */
     key: async (tenantId: string, roles: readonly string[], scopes: readonly string[] = []) => {
       const wanted = { tenantId, name: 'test', roles: [...roles], scopes: [...scopes] };

@@ -141,7 +141,11 @@ eachGatewayDatabase(
     await fill(gateway, one, 'ada', 'violet');
     await fill(gateway, two, 'ada', 'marigold');
     const key = await gateway.gateway.services.apiKeys.create({
-      ...{ tenantId: one.id, name: 'second', roles: ['user'], scopes: [], expiresAt: null },
+      tenantId: one.id,
+      name: 'second',
+      roles: ['user'],
+      scopes: [],
+      expiresAt: null,
       createdBy: 'ada@example.com',
     });
     const foreign = await exported(gateway, two.token);
@@ -179,7 +183,12 @@ eachGatewayDatabase(test, 'audit records stay, under a pseudonym', async (t, fre
   const tenant = await gateway.makeTenant('one');
   const { apiKeys } = gateway.gateway.services;
   const { record, key } = await apiKeys.create({
-    ...{ tenantId: tenant.id, name: 'ada', roles: ['user'], scopes: [], expiresAt: null, createdBy: null },
+    tenantId: tenant.id,
+    name: 'ada',
+    roles: ['user'],
+    scopes: [],
+    expiresAt: null,
+    createdBy: null,
   });
   await callsAs(gateway, key)('PUT', '/v1/memories/tea', { value: 'green' });
   await callsAs(gateway, key)('GET', `/v1/memories?user_id=${record.id}`);

@@ -46,7 +46,8 @@ export async function startEngineGateway(
   const { entities: ofEngine, migrations: engineMigrations } = engineTables;
   const engine = testPlugin('agent-engine', { entities: ofEngine, migrations: engineMigrations });
   const plugin = testPlugin('records', {
-    ...{ entities, migrations },
+    entities,
+    migrations,
     setup(scope) {
       const { clock, database, events, ids, tenants } = scope.services;
       const receipts = createReceipts({ clock, ids });

@@ -33,15 +33,21 @@ sampledGatewayDatabase(
     for (let first = 0; first < MEMORIES; first += BATCH) {
       const made = Array.from({ length: BATCH }, (_, index) => ({
         ...sampleRow(MemoryEntity, '4711'),
-        ...{ id: `m${first + index}`, key: `k${first + index}`, value: JSON.stringify(TEXT) },
+        id: `m${first + index}`,
+        key: `k${first + index}`,
+        value: JSON.stringify(TEXT),
       }));
       await rows.insertMany(MemoryEntity, made);
     }
     const message = JSON.stringify({ role: 'user', content: TEXT });
     for (let first = 1; first <= MESSAGES; first += BATCH) {
       const made = Array.from({ length: BATCH }, (_, index) => ({
-        ...{ ...sampleRow(SessionMessageEntity, '4711'), id: `n${first + index}` },
-        ...{ sessionId: 'long', seq: first + index, role: 'user', message },
+        ...sampleRow(SessionMessageEntity, '4711'),
+        id: `n${first + index}`,
+        sessionId: 'long',
+        seq: first + index,
+        role: 'user',
+        message,
       }));
       await rows.insertMany(SessionMessageEntity, made);
     }

@@ -17,12 +17,20 @@ eachGatewayDatabase(
     t.deepEqual(rule, { model: 'openai/gpt-4o', ...BODY, currency: 'USD' });
     t.regex(updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     t.deepEqual((await gateway.request(PATH)).body, {
-      ...{ pricing_rules: [put.body], total: 1 },
-      ...{ limit: 500, offset: 0 },
+      pricing_rules: [put.body],
+      total: 1,
+      limit: 500,
+      offset: 0,
     });
     const use = {
-      ...{ model: 'default', provider: 'openai', providerModel: 'openai/gpt-4o', isEstimated: false },
-      ...{ inputTokens: 1000, outputTokens: 0, cacheReadTokens: 1000, cacheWriteTokens: 0 },
+      model: 'default',
+      provider: 'openai',
+      providerModel: 'openai/gpt-4o',
+      isEstimated: false,
+      inputTokens: 1000,
+      outputTokens: 0,
+      cacheReadTokens: 1000,
+      cacheWriteTokens: 0,
     };
     t.is((await gateway.metering.price([use]))[0]?.costUsd, '0.0000001');
 
@@ -65,8 +73,11 @@ test('a price is a number from 0 to 1,000,000', async (t) => {
   t.deepEqual(await pointers({}), ['/body/input_per_1k', '/body/output_per_1k']);
   t.deepEqual(
     await pointers({
-      ...{ input_per_1k: -1, output_per_1k: '1', cache_read_per_1k: 1_000_001 },
-      ...{ cache_write_per_1k: true, currency: 'EUR' },
+      input_per_1k: -1,
+      output_per_1k: '1',
+      cache_read_per_1k: 1_000_001,
+      cache_write_per_1k: true,
+      currency: 'EUR',
     }),
     [
       '/body/cache_read_per_1k',

@@ -138,8 +138,12 @@ eachGatewayDatabase(test, 'what a rule would delete is shown before', async (t, 
     (await request(`/admin/v1/retention/sessions/preview?${query}`, as === undefined ? {} : { token: as }))
       .body;
   t.deepEqual(await preview(`keep=5d&tenant_id=${one}`), {
-    ...{ kind: 'sessions', keep: '5d', tenants: [{ tenant_id: one, records: 2, expired: 1 }] },
-    ...{ total: 1, limit: 20, offset: 0 },
+    kind: 'sessions',
+    keep: '5d',
+    tenants: [{ tenant_id: one, records: 2, expired: 1 }],
+    total: 1,
+    limit: 20,
+    offset: 0,
   });
   // Newest first: the default tenant has the time of the database.
   t.like(await preview('keep=forever&limit=2&offset=1'), {

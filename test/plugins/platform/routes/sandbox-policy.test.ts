@@ -9,8 +9,14 @@ import { startEngineGateway } from './engine-gateway.ts';
 const NOBODY = '01900000-0000-7000-8000-000000000000';
 const pathOf = (tenant: string) => `/admin/v1/tenants/${tenant}/sandbox-policy`;
 const USE = {
-  ...{ model: 'm', provider: 'openai', providerModel: 'm', isEstimated: false },
-  ...{ inputTokens: 1000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  model: 'm',
+  provider: 'openai',
+  providerModel: 'm',
+  isEstimated: false,
+  inputTokens: 1000,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
 };
 const DEFAULTS = {
   enabled: true,

@@ -37,7 +37,8 @@ export async function startSessionsGateway(
 ): Promise<SessionsGateway> {
   let services: Pick<SessionsGateway, 'turns' | 'sessions'> | undefined;
   const plugin = testPlugin('records', {
-    ...{ entities, migrations },
+    entities,
+    migrations,
     setup(scope) {
       const { database, leases, clock, ids, durableEvents } = scope.services;
       const metering = { write: () => writes.insert(SessionMessageEntity, []) };

@@ -47,12 +47,20 @@ eachGatewayDatabase(
     t.deepEqual(list.body, {
       sessions: [
         {
-          ...{ id, tenant_id: tenantId, user_id: key.id, model: 'demo' },
-          ...{ turns: 2, input_tokens: 14, output_tokens: 6 },
-          ...{ created_at: session.created_at, updated_at: session.updated_at },
+          id,
+          tenant_id: tenantId,
+          user_id: key.id,
+          model: 'demo',
+          turns: 2,
+          input_tokens: 14,
+          output_tokens: 6,
+          created_at: session.created_at,
+          updated_at: session.updated_at,
         },
       ],
-      ...{ total: 1, limit: 50, offset: 0 },
+      total: 1,
+      limit: 50,
+      offset: 0,
     });
 
     const read = await request(`${PATH}/${id}`, { token });
@@ -194,7 +202,9 @@ test('a chat in flight is aborted by its owner or an administrator; its session 
   const [own, foreign] = [await makeTenant(gateway), await makeTenant(gateway)];
   const abort = (session_id: string, token: string, user?: string) =>
     request('/v1/chat/abort', {
-      ...{ method: 'POST', body: { session_id }, token },
+      method: 'POST',
+      body: { session_id },
+      token,
       headers: user === undefined ? {} : { 'x-svc-user-id': user },
     });
   const stored = await talk(own.principal('alice'));

@@ -52,7 +52,10 @@ test('a client that leaves a model that thinks ends the call of the model', asyn
   const { gateway, provider } = await startChat(t, [script]);
   const leave = new AbortController();
   const response = await open(`${gateway.url}${COMPLETIONS}`, {
-    ...{ method: 'POST', token: gateway.token, body, signal: leave.signal },
+    method: 'POST',
+    token: gateway.token,
+    body,
+    signal: leave.signal,
   });
   t.is(response.status, 200);
   leave.abort();

@@ -112,7 +112,8 @@ test('a tenant that was kicked has a SOUL.md; what it changes and deletes of the
   t.like(
     after.skills.find(({ name }: { name: string }) => name === 'write-email'),
     {
-      ...{ source: 'builtin', user_modified: true },
+      source: 'builtin',
+      user_modified: true,
     },
   );
 });

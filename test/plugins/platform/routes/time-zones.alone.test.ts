@@ -79,14 +79,15 @@ for (const zone of ZONES) {
         clock.advance(Date.parse(moment) - clock.now());
         const principal = { tenantId: tenant, identityId: 'k', userId: 'ana' };
         const use = {
-          ...{
-            model: 'fast',
-            provider: 'openai',
-            providerModel: 'gpt-x',
-            isEstimated: false,
-            costUsd: '0.1',
-          },
-          ...{ inputTokens: 2 ** index, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+          model: 'fast',
+          provider: 'openai',
+          providerModel: 'gpt-x',
+          isEstimated: false,
+          costUsd: '0.1',
+          inputTokens: 2 ** index,
+          outputTokens: 0,
+          cacheReadTokens: 0,
+          cacheWriteTokens: 0,
         };
         const owner = { principal, sessionId: 's1', source: 'chat' } as const;
         await gateway.metering.record(database.forTenant(tenant), owner, [use]);

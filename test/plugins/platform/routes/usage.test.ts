@@ -12,8 +12,14 @@ const ALL = '/admin/v1/usage';
 const TENANTS = '/admin/v1/usage/tenants';
 const DAY = 24 * 60 * 60 * 1000;
 const USE: ModelUse = {
-  ...{ model: 'fast', provider: 'openai', providerModel: 'gpt-x', isEstimated: false },
-  ...{ inputTokens: 1000, outputTokens: 500, cacheReadTokens: 200, cacheWriteTokens: 0 },
+  model: 'fast',
+  provider: 'openai',
+  providerModel: 'gpt-x',
+  isEstimated: false,
+  inputTokens: 1000,
+  outputTokens: 500,
+  cacheReadTokens: 200,
+  cacheWriteTokens: 0,
 };
 
 /** Prices `gpt-x` and writes one call. */
@@ -51,7 +57,7 @@ eachGatewayDatabase(test, 'a tenant sees its usage by day and by month', async (
   const { token } = await gateway.key({ tenant_id: own });
   const { status, body } = await gateway.request(OWN, { token });
   t.is(status, 200);
-  const second = { ...LINE, ...{ input_tokens: 2000, output_tokens: 1000, total_tokens: 3000 } };
+  const second = { ...LINE, input_tokens: 2000, output_tokens: 1000, total_tokens: 3000 };
   t.deepEqual(body, {
     tenant_id: own,
     granularity: 'day',
@@ -61,7 +67,10 @@ eachGatewayDatabase(test, 'a tenant sees its usage by day and by month', async (
       {
         date: '2026-04-01',
         ...second,
-        ...{ cost_usd: 0.4, requests: 2, cache_read_tokens: 400, estimated_requests: 1 },
+        cost_usd: 0.4,
+        requests: 2,
+        cache_read_tokens: 400,
+        estimated_requests: 1,
       },
     ],
   });
@@ -167,10 +176,21 @@ eachGatewayDatabase(
     t.is(typeof id, 'string');
     t.regex(created_at, /Z$/);
     t.deepEqual(record, {
-      ...{ model: 'fast', provider: 'openai', provider_model: 'gpt-x', source: 'agent', estimated: false },
-      ...{ input_tokens: 1000, output_tokens: 500, cache_read_tokens: 200, cache_write_tokens: 0 },
+      model: 'fast',
+      provider: 'openai',
+      provider_model: 'gpt-x',
+      source: 'agent',
+      estimated: false,
+      input_tokens: 1000,
+      output_tokens: 500,
+      cache_read_tokens: 200,
+      cache_write_tokens: 0,
       cost_usd: 0.2,
-      ...{ request_id: null, trace_id: null, started_at: null, duration_ms: null, status: null },
+      request_id: null,
+      trace_id: null,
+      started_at: null,
+      duration_ms: null,
+      status: null,
     });
     t.is((await seen(user, 's1', 'ann')).total, 1);
     t.is((await seen(other)).total, 0);
@@ -196,7 +216,8 @@ eachGatewayDatabase(test, 'billing sees all tenants together, one, or each', asy
   };
   t.like(await get(ALL), { tenant_id: null, granularity: 'daily', data: [{ requests: 3, cost_usd: 0.6 }] });
   t.like(await get(`${ALL}?tenant_id=${first}&granularity=monthly`), {
-    ...{ tenant_id: first, granularity: 'monthly' },
+    tenant_id: first,
+    granularity: 'monthly',
     data: [{ requests: 2 }],
   });
   t.deepEqual((await get(`${ALL}?tenant_id=x`)).data, []);
@@ -205,8 +226,14 @@ eachGatewayDatabase(test, 'billing sees all tenants together, one, or each', asy
   t.deepEqual([total, limit, offset], [3, 50, 0]);
   const byName = (name: string) => tenants.find((tenant: { name: string }) => tenant.name === name);
   t.deepEqual(byName('First'), {
-    ...{ tenant_id: first, name: 'First', sessions: 2, requests: 2, cost_usd: 0.4 },
-    ...{ input_tokens: 2000, output_tokens: 1000, total_tokens: 3000 },
+    tenant_id: first,
+    name: 'First',
+    sessions: 2,
+    requests: 2,
+    cost_usd: 0.4,
+    input_tokens: 2000,
+    output_tokens: 1000,
+    total_tokens: 3000,
   });
   t.deepEqual(byName('Second'), { tenant_id: second, name: 'Second', sessions: 1, ...TOTALS });
   t.like(byName('Default Tenant'), { sessions: 0, requests: 0, cost_usd: 0, total_tokens: 0 });

@@ -41,7 +41,9 @@ test('a document is JSON, whatever is in it', async (t) => {
   const { nothing: _, ...kept } = odd;
   const wholeOne = { id: 1, items: [{ a: 1 }, { b: [{ c: [] }, {}] }], more: [] };
   t.deepEqual(document, {
-    ...{ tenant: { id: 't' }, empty: [], 'none "at" all': [] },
+    tenant: { id: 't' },
+    empty: [],
+    'none "at" all': [],
     odd: [{ ...kept, at: '1970-01-01T00:00:00.000Z' }, {}, { of: 'another part' }],
     nested: [wholeOne, { only: [{ x: 1 }] }, wholeOne],
     complete: true,

@@ -58,12 +58,18 @@ const NAMES = { model: 'default', provider: 'anthropic', providerModel: 'claude'
 
 test('what the provider counted is what is metered, cached parts included', (t) => {
   const usage = {
-    ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+    prompt_tokens: 100,
+    completion_tokens: 20,
+    total_tokens: 120,
     prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
   };
   const estimate = () => t.fail() as never;
   t.deepEqual(toModelUse('default', INFO, usage, estimate), {
-    ...{ ...NAMES, inputTokens: 100, outputTokens: 20, cacheReadTokens: 60, cacheWriteTokens: 30 },
+    ...NAMES,
+    inputTokens: 100,
+    outputTokens: 20,
+    cacheReadTokens: 60,
+    cacheWriteTokens: 30,
     isEstimated: false,
   });
 });
@@ -76,7 +82,11 @@ for (const usage of [
 ]) {
   test(`without a count the estimate is metered, and says so: ${JSON.stringify(usage)}`, (t) => {
     t.deepEqual(toModelUse('default', INFO, usage, ESTIMATE), {
-      ...{ ...NAMES, inputTokens: 11, outputTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0 },
+      ...NAMES,
+      inputTokens: 11,
+      outputTokens: 3,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
       isEstimated: true,
     });
   });

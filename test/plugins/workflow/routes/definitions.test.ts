@@ -31,7 +31,9 @@ eachGatewayDatabase(test, 'a definition goes from draft over versions into the a
   t.deepEqual([read.status, read.headers.get('etag'), read.body], [200, '"1"', created.body]);
 
   const put = await request(`${PATH}/${id}`, {
-    ...{ method: 'PUT', headers: { 'if-match': '"1"' }, body: { description: '' } },
+    method: 'PUT',
+    headers: { 'if-match': '"1"' },
+    body: { description: '' },
   });
   t.deepEqual([put.status, put.headers.get('etag')], [200, '"2"']);
   t.like(put.body, { name: 'greet', description: '', graph: asking('Hello'), revision: 2 });
@@ -222,7 +224,9 @@ test('what is wrong with a body is told by field', async (t) => {
     { pointer: '/body/name', message: 'must not be blank, and not hold control characters' },
   ]);
   const malformed = await request(PATH, {
-    ...{ method: 'POST', body: '{"name":', headers: { 'content-type': 'application/json' } },
+    method: 'POST',
+    body: '{"name":',
+    headers: { 'content-type': 'application/json' },
   });
   t.deepEqual([malformed.status, malformed.body.code], [400, 'request.malformed']);
   const text = await request(PATH, { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } });
@@ -281,7 +285,9 @@ eachGatewayDatabase(
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         request(`${PATH}/${id}`, {
-          ...{ method: 'PUT', body: { name: `of ${n}` }, headers: { 'if-match': '"1"' } },
+          method: 'PUT',
+          body: { name: `of ${n}` },
+          headers: { 'if-match': '"1"' },
         }),
       ),
     );
@@ -309,8 +315,13 @@ test('a workflow of agents.d is there for every tenant, and changed by none', as
   t.is(status, 200);
   t.is(headers.get('etag'), null);
   t.like(read, {
-    ...{ id: 'triage', name: 'triage', status: 'published', source: 'file', created_by: 'deployment' },
-    ...{ graph: asking('Hello'), latest_version: null },
+    id: 'triage',
+    name: 'triage',
+    status: 'published',
+    source: 'file',
+    created_by: 'deployment',
+    graph: asking('Hello'),
+    latest_version: null,
   });
   for (const { method, path, ...rest } of ROUTES) {
     if (path === '' || method === 'GET') continue;

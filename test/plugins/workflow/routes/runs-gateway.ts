@@ -58,7 +58,11 @@ export async function startRuns(
   t.teardown(gateway.stop);
   const { apiKeys, database, clock, ids } = gateway.gateway.services;
   const definitions = createDefinitionStore({
-    ...{ database, tables: gatewayTables, definitions: gatewayDefinitions, clock, ids },
+    database,
+    tables: gatewayTables,
+    definitions: gatewayDefinitions,
+    clock,
+    ids,
   });
 
   /** A published definition of the tenant. */

@@ -22,7 +22,10 @@ eachGatewayDatabase(
     const run = started.body;
     t.is(run.status, 'completed');
     t.like(run, {
-      ...{ definition_id: tenant.definitionId, version: 1, error: null, variables: {} },
+      definition_id: tenant.definitionId,
+      version: 1,
+      error: null,
+      variables: {},
       input: { text: 'héllo \u0000 "x"' },
     });
     for (const moment of [run.started_at, run.completed_at, run.updated_at]) {

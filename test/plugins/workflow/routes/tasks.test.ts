@@ -8,7 +8,9 @@ const RUNS = '/v1/workflow-runs';
 const TASKS = '/v1/workflow-tasks';
 
 const ask = (assignee: string) => ({
-  ...{ id: 'ask', type: 'human_task', name: 'Approve it' },
+  id: 'ask',
+  type: 'human_task',
+  name: 'Approve it',
   config: { assignee, instructions: 'Is {{input.what}} fine?', timeout: '1h' },
 });
 
@@ -36,7 +38,11 @@ eachGatewayDatabase(test, 'a task waits, is listed, and is completed once', asyn
   t.is(tasks.length, 1);
   const [task] = tasks;
   t.like(task, {
-    ...{ run_id: run.id, node_id: 'ask', node_name: 'Approve it', status: 'waiting', assignee: null },
+    run_id: run.id,
+    node_id: 'ask',
+    node_name: 'Approve it',
+    status: 'waiting',
+    assignee: null,
     definition_id: tenant.definitionId,
     instructions: 'Is the plan\u0000 fine?',
   });
@@ -156,7 +162,9 @@ test('who may complete a task sees it; others get 403, administrators may comple
   for (const assignee of ['', ada.id, 'role:billing', 'role:ops']) {
     const definition_id = await publish(tenant.id, choice(assignee));
     const started = await request(`${RUNS}?wait=10`, {
-      ...{ method: 'POST', token: ada.key, body: { definition_id } },
+      method: 'POST',
+      token: ada.key,
+      body: { definition_id },
     });
     asked[started.body.id] = assignee;
   }

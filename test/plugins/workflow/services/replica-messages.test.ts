@@ -98,7 +98,9 @@ test('the owner of a run is told through an event; an event that cannot go out h
   wake.changed(PLACE);
   t.deepEqual(emitted, [['workflow.run-touched', HINT]]);
   const mute = createNotifier({
-    ...{ clock: manualClock(), messages: replicaMessages('workflow'), log: pino({ level: 'silent' }) },
+    clock: manualClock(),
+    messages: replicaMessages('workflow'),
+    log: pino({ level: 'silent' }),
     count: () => undefined,
     queue: { send: async () => false },
     events: {

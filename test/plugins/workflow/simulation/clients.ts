@@ -65,7 +65,11 @@ export function createClients(world: World): Clients {
       `start ${key}`,
       (runner) =>
         runner.start({
-          ...{ tenantId, definitionId: 'd', versionId: version.id, version: 1, startedBy: 'somebody' },
+          tenantId,
+          definitionId: 'd',
+          versionId: version.id,
+          version: 1,
+          startedBy: 'somebody',
           input: { x: random.integer(0, 9) },
           idempotency: { key, fingerprint: key },
         }),

@@ -40,7 +40,10 @@ export function createDeployment(world: World): Deployment {
     const own = random.fork(name);
     const drift = (own.next() * 2 - 1) * profile.faults.drift;
     const process = startProcess({
-      ...{ name, drift, scheduler, random: own },
+      name,
+      drift,
+      scheduler,
+      random: own,
       spins: () => world.violate(`${name} goes on and on without waiting for anything`),
     });
     const given = parts(process, () => crash(member));
@@ -74,7 +77,11 @@ export function createDeployment(world: World): Deployment {
     const connection = connect({
       store: tampering.store?.(inner) ?? inner,
       now: world.storeNow,
-      ...{ process, scheduler, random: own, database, faults },
+      process,
+      scheduler,
+      random: own,
+      database,
+      faults,
       crash(why) {
         if (!process.isAlive) return;
         scheduler.note(`${process.name} crashes ${why}`);
@@ -86,14 +93,19 @@ export function createDeployment(world: World): Deployment {
       clock: new DatabaseClock(connection.now, process.timers),
       graphs: { get: async (_tenantId, versionId) => versions.get(versionId)!.compiled },
       execute: createExecute({
-        ...{ process, scheduler, random: random.fork('effects'), faults },
+        process,
+        scheduler,
+        random: random.fork('effects'),
+        faults,
         began: (execution) => deliveries.began(execution, store).forEach(world.violate),
         ended: deliveries.ended,
       }),
       notifier: createWake({
         from: process,
         listeners: () => [...members].filter((member) => member.state === 'open'),
-        ...{ scheduler, random: own, faults },
+        scheduler,
+        random: own,
+        faults,
       }),
       timers: process.timers,
       limits: profile.limits,

@@ -31,7 +31,10 @@ test('a paused run with a step that goes on and one that is pending leaves its p
   const scheduler = createScheduler(random, createTrace(100));
   const spins: string[] = [];
   const process = startProcess({
-    ...{ name: 'p1', drift: 0, scheduler, random },
+    name: 'p1',
+    drift: 0,
+    scheduler,
+    random,
     spins: () => spins.push('p1 spins'),
   });
   const now = () => Math.floor(scheduler.now);

@@ -78,7 +78,10 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   let isTroubled = true;
 
   const world: World = {
-    ...{ profile, scheduler, database, versions },
+    profile,
+    scheduler,
+    database,
+    versions,
     random: random.fork('world'),
     deliveries: createDeliveries(profile.limits.concurrency),
     tampering: options.tampering ?? {},
@@ -147,7 +150,9 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   for (const { state } of world.store.runs()) count(`runs ${state.status}`);
   counts.executions = world.deliveries.executions.size;
   return {
-    ...{ seed, violations, counts },
+    seed,
+    violations,
+    counts,
     profile: profile.name,
     hash: trace.hash(),
     events: scheduler.count,

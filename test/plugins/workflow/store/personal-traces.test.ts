@@ -35,7 +35,12 @@ type Opened = Awaited<ReturnType<typeof open>>;
 /** Events that name a user in each way, and some that do not. */
 function told(user: string): readonly NewEvent[] {
   const event = (seq: number, type: NewEvent['type'], data: NewEvent['data']): NewEvent => ({
-    ...{ seq, type, data, nodeId: null, stepId: null, createdAt: 1_700_000_000_000 },
+    seq,
+    type,
+    data,
+    nodeId: null,
+    stepId: null,
+    createdAt: 1_700_000_000_000,
   });
   return [
     event(1, 'run.started', { by: user }),
@@ -50,7 +55,10 @@ function told(user: string): readonly NewEvent[] {
 /** A run of a tenant that somebody else started, and that names a user wherever one can be named. */
 async function nameIn({ store }: Opened, user: string, tenantId = TENANT) {
   const ask = stepOf('ask', {
-    ...{ nodeType: 'human_task', status: 'completed', assignee: user, output: { name: user } },
+    nodeType: 'human_task',
+    status: 'completed',
+    assignee: user,
+    output: { name: user },
     input: { assignee: user, instructions: `Ask ${user}` },
     completion: { by: user, payload: { output: { name: user } } },
   });

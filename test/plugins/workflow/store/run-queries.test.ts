@@ -126,7 +126,10 @@ eachDatabase(
     const open_ = async (assignees?: readonly string[], page = { limit: 100, offset: 0 }) =>
       (await queries.openTasks(TENANT, { assignees, ...page })).map(({ step }) => step.nodeId);
     t.deepEqual((await queries.openTasks(TENANT, { limit: 1, offset: 0 }))[0], {
-      ...{ runId: run.id, definitionId: 'd', versionId: 'v', step: steps[1] },
+      runId: run.id,
+      definitionId: 'd',
+      versionId: 'v',
+      step: steps[1],
     });
     t.deepEqual(await open_(), ['first', 'odd', 'upper', 'null', 'last']);
     t.deepEqual(await open_(['user-1', 'role:clerk']), ['first', 'last']);

@@ -238,7 +238,9 @@ function joined(message: ChatMessage, passed: ChatDelta, rest: ChatDelta): ChatM
     const { id, extra_content } = call;
     const name = call.function.name;
     return {
-      ...{ id, type: 'function', function: { name, arguments: given } },
+      id,
+      type: 'function',
+      function: { name, arguments: given },
       ...(extra_content !== undefined && { extra_content }),
     };
   });

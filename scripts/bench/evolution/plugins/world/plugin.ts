@@ -16,7 +16,9 @@ export default definePlugin({
     const { database } = scope.services;
     const tools = NAMES.map(
       (name): Tool => ({
-        ...{ ref: `plugin/world/${name}`, name, description: `Does the work in the way of ${name}` },
+        ref: `plugin/world/${name}`,
+        name,
+        description: `Does the work in the way of ${name}`,
         parameters: { type: 'object', properties: { works: { type: 'boolean' } } },
         invoke: async ({ works }) => ({ content: works === true ? 'ok' : 'failed', isError: works !== true }),
       }),

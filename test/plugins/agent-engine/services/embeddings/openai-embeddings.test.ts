@@ -22,7 +22,11 @@ const { signal } = new AbortController();
 
 function embeddingsOf(apiUrl: string, options: Partial<OpenAIEmbeddingsOptions> = {}) {
   return createOpenAIEmbeddings({
-    ...{ apiUrl, apiKey: API_KEY, model: 'embed-1', clock: systemClock, ids: createIds(systemClock) },
+    apiUrl,
+    apiKey: API_KEY,
+    model: 'embed-1',
+    clock: systemClock,
+    ids: createIds(systemClock),
     ...options,
     retry: { baseMs: 1, ...options.retry },
   });

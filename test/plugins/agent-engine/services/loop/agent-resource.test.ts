@@ -27,7 +27,9 @@ async function started(t: ExecutionContext) {
   const put = async (specs: Record<string, object>) => {
     const documents = Object.entries(specs).map(([name, spec]) =>
       JSON.stringify({
-        ...{ apiVersion: 'svc/v1', kind: 'Agent', metadata: { name, description: `About ${name}` } },
+        apiVersion: 'svc/v1',
+        kind: 'Agent',
+        metadata: { name, description: `About ${name}` },
         spec: { type: 'chat_model_agent', ...spec },
       }),
     );
@@ -67,24 +69,34 @@ test('an agent is plain JSON, with its sub-agents in it', async (t) => {
   });
   const boss = view.get('boss');
   t.deepEqual(JSON.parse(JSON.stringify(boss)), {
-    ...{ name: 'boss', description: 'About boss', type: 'supervisor', model: 'big', tools: [] },
+    name: 'boss',
+    description: 'About boss',
+    type: 'supervisor',
+    model: 'big',
+    tools: [],
     subAgents: [
       {
         role: 'Helps',
         agent: {
-          ...{ name: 'helper', description: 'About helper', type: 'chat_model_agent', systemPrompt: 'Help.' },
+          name: 'helper',
+          description: 'About helper',
+          type: 'chat_model_agent',
+          systemPrompt: 'Help.',
           tools: [
             { ref: 'builtin/calculator', requiresApproval: false },
             { ref: 'mcp://search/*', requiresApproval: true },
           ],
-          ...{ subAgents: [], maxIterations: 7 },
+          subAgents: [],
+          maxIterations: 7,
           evolution: { collect: ['tool_error'], minConfidence: 0.5, maxSuggestions: 3 },
         },
       },
       {
         role: 'About other',
         agent: {
-          ...{ name: 'other', description: 'About other', type: 'chat_model_agent' },
+          name: 'other',
+          description: 'About other',
+          type: 'chat_model_agent',
           tools: [],
           subAgents: [],
         },
@@ -174,13 +186,11 @@ test('a hierarchy that multiplies is refused', async (t) => {
   const fan = Array.from({ length: 8 }, (_, n) => `leaf-${n}`);
   await put({
     ...Object.fromEntries(fan.map((name) => [name, {}])),
-    ...{
-      m1: leads(...fan),
-      m2: leads(...fan),
-      m3: leads(...fan),
-      top: leads('m1', 'm2', 'm3'),
-      more: leads('top', 'm1'),
-    },
+    m1: leads(...fan),
+    m2: leads(...fan),
+    m3: leads(...fan),
+    top: leads('m1', 'm2', 'm3'),
+    more: leads('top', 'm1'),
   });
   t.deepEqual(problems(), [
     `more /spec/sub_agents: leads to 37 agents in all; ${MAX_AGENTS - 1} are the most`,

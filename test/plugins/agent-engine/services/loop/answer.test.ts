@@ -21,7 +21,10 @@ import {
 import { estimateMessageTokens } from '../../../../../plugins/records/contract.ts';
 
 const chunk = (delta: ChatDelta, finish_reason: string | null = null): ChatChunk => ({
-  ...{ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'm' },
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 0,
+  model: 'm',
   choices: [{ index: 0, delta, finish_reason }],
 });
 
@@ -57,7 +60,8 @@ test('however an answer is cut into chunks, it is joined to the same', (t) => {
         t.deepEqual(
           answer.calls,
           calls.map(({ name, given }, index) => ({
-            ...{ id: `id-${index}`, type: 'function' as const },
+            id: `id-${index}`,
+            type: 'function' as const,
             function: { name, arguments: given.join('') },
           })),
         );
@@ -151,7 +155,8 @@ test('no message goes, nothing but outputs changes, and it never grows', (t) => 
 });
 
 const call = (name: string, given = '{}'): ToolCall => ({
-  ...{ id: `id-${name}`, type: 'function' },
+  id: `id-${name}`,
+  type: 'function',
   function: { name, arguments: given },
 });
 

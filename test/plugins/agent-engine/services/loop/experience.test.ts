@@ -45,20 +45,20 @@ test('who learns is asked at the beginning, is told of each signal, and advises 
   await collect(made.agents.run({ ...ask, agent: 'clerk', preamble: 'You know Anna.' }));
   t.deepEqual(acme.runs, [
     {
-      ...{
-        tenantId: 't1',
-        agent: 'clerk',
-        agentPath: ['clerk'],
-        sessionId: 's1',
-        requestId: 'r1',
-        task: 'Hi',
-        taskClass: undefined,
-      },
+      tenantId: 't1',
+      agent: 'clerk',
+      agentPath: ['clerk'],
+      sessionId: 's1',
+      requestId: 'r1',
+      task: 'Hi',
+      taskClass: undefined,
       tools: [
         { ref: 'builtin/look', name: 'look' },
         { ref: 'builtin/fails', name: 'fails' },
       ],
-      ...{ minConfidence: undefined, maxSuggestions: undefined, memo: undefined },
+      minConfidence: undefined,
+      maxSuggestions: undefined,
+      memo: undefined,
     },
   ]);
   t.deepEqual(acme.signals, [
@@ -120,7 +120,9 @@ test('a sub-agent is a run of its own, with its task, and something that its sup
     acme.runs.map(({ agent: name, agentPath, task, tools }) => ({ name, agentPath, task, tools })),
     [
       {
-        ...{ name: 'boss', agentPath: ['boss'], task: 'Hi' },
+        name: 'boss',
+        agentPath: ['boss'],
+        task: 'Hi',
         tools: [{ ref: 'agent/helper', name: 'delegate_to_helper' }],
       },
       { name: 'helper', agentPath: ['boss', 'helper'], task: 'Count the doors', tools: [] },

@@ -93,7 +93,11 @@ export function scriptedModels(scripts: Record<string, Script>, info: Partial<Mo
       const script = scripts[alias];
       if (script === undefined) throw new Error(`no script for ${alias}`);
       const told: ModelInfo = {
-        ...{ id: alias, provider: 'fake', model: `${alias}-1`, owned_by: 'tests', created: 0 },
+        id: alias,
+        provider: 'fake',
+        model: `${alias}-1`,
+        owned_by: 'tests',
+        created: 0,
         ...info,
       };
       return {
@@ -204,7 +208,10 @@ export function agent(
   refs: string[] = [],
 ): AgentDefinition {
   return {
-    ...{ name, description: `About ${name}`, type: 'chat_model_agent', subAgents: [] },
+    name,
+    description: `About ${name}`,
+    type: 'chat_model_agent',
+    subAgents: [],
     tools: refs.map((ref) => ({
       ref: `builtin/${ref.replace('!', '')}`,
       requiresApproval: ref.startsWith('!'),
@@ -251,8 +258,11 @@ export function catalogOf(files: ResourceView<AgentDefinition>) {
     throw new Error('no agent of a tenant is read here');
   };
   return createAgentCatalog({
-    ...{ files, sources: () => [], resources: { read: none } },
-    ...{ toolCatalog: { unknown: none }, models: { list: none, resolve: none } },
+    files,
+    sources: () => [],
+    resources: { read: none },
+    toolCatalog: { unknown: none },
+    models: { list: none, resolve: none },
   });
 }
 
@@ -289,7 +299,11 @@ export function loop({ script = [], scripts, info, tools = [], agents = [], lear
     }),
     receipts: memory.receipts,
     openExperience: createExperience({ learners: () => learners, guard, clock, log }),
-    ...{ guard, openGuards, clock, ids: fakeIds(), checkArguments: createArgumentCheck() },
+    guard,
+    openGuards,
+    clock,
+    ids: fakeIds(),
+    checkArguments: createArgumentCheck(),
     database: { forTenant: (tenantId: string) => ({ tenantId }) as never },
     agents: catalogOf(resources.view),
   });

@@ -75,7 +75,9 @@ test('a call that needs approval pauses the run, and runs once it is approved', 
   );
   t.like(checkpoint, { agent: 'payer' });
   t.like(checkpoint.interrupts[0], {
-    ...{ type: 'approval', agentPath: ['payer'], fields: [] },
+    type: 'approval',
+    agentPath: ['payer'],
+    fields: [],
     toolCall: { id: 'id-pay', name: 'pay', arguments: '{"to":"[REDACTED:test]"}' },
   });
   t.deepEqual(paid, []);
@@ -146,7 +148,8 @@ test('a question waits for its answers, which are the result of the call', async
     agents: [agent('payer', {}, ['ask_user'])],
   });
   t.like(checkpoint.interrupts[0], {
-    ...{ type: 'question', reason: 'Which colour?' },
+    type: 'question',
+    reason: 'Which colour?',
     fields: [
       { name: 'answer', type: 'select', label: 'Which colour?', required: true, options: ['red', 'blue'] },
     ],

@@ -228,10 +228,16 @@ test('a receipt tells who did what, redacted, under the trace', async (t) => {
   const traceHeaders = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
   await collect(agents.run({ ...ask(), context: context({ traceHeaders }) }));
   t.like(receipts.kept[0], {
-    ...{ tenantId: 't1', sessionId: 's1', userId: 'anna', toolName: 'echo', status: 'success' },
+    tenantId: 't1',
+    sessionId: 's1',
+    userId: 'anna',
+    toolName: 'echo',
+    status: 'success',
     input: '{"text":"my [REDACTED:test]"}',
     output: 'echo: my [REDACTED:test]',
-    ...{ durationMs: 42, idempotencyId: null, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' },
+    durationMs: 42,
+    idempotencyId: null,
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
   });
 });
 

@@ -39,16 +39,14 @@ eachDatabase(
     const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });
     const vault = tool('vault', () => ({ content: JSON.stringify({ token: secret }) }));
     const agents = createAgents({
-      ...{
-        guard,
-        openGuards,
-        openExperience,
-        receipts,
-        database,
-        clock,
-        ids,
-        checkArguments: createArgumentCheck(),
-      },
+      guard,
+      openGuards,
+      openExperience,
+      receipts,
+      database,
+      clock,
+      ids,
+      checkArguments: createArgumentCheck(),
       models: createModelRegistry({
         metrics: modelMetrics(fakeMetrics()),
         logFailure: () => {},

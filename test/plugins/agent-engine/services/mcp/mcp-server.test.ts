@@ -26,8 +26,11 @@ const kindWith = (
   log: Logger = pino({ enabled: false }),
 ) =>
   mcpServerKind({
-    ...{ stdioAllow: [process.execPath], resolveSecret, clock: systemClock },
-    ...{ version: '1.0.0', log },
+    stdioAllow: [process.execPath],
+    resolveSecret,
+    clock: systemClock,
+    version: '1.0.0',
+    log,
   });
 const kind = kindWith(async (reference) => `secret of ${reference}`);
 

@@ -22,7 +22,10 @@ export function clientFor(
 ): ReturnType<typeof createOpenAIClient> {
   const retry = { baseMs: 1, ...options.retry };
   return createOpenAIClient({
-    ...{ apiUrl: url, apiKey: API_KEY, clock: systemClock, ids: createIds(systemClock) },
+    apiUrl: url,
+    apiKey: API_KEY,
+    clock: systemClock,
+    ids: createIds(systemClock),
     ...options,
     retry,
   });

@@ -105,8 +105,12 @@ test('a model of a file answers under its alias, with its server, name and key',
   const { models, put, problems } = await started(t);
   await put({
     acme: {
-      ...{ provider: 'openai', model: 'acme-large', base_url: provider.url, api_key: 'env:THE_KEY' },
-      ...{ context_length: 128_000, capabilities: ['tools'] },
+      provider: 'openai',
+      model: 'acme-large',
+      base_url: provider.url,
+      api_key: 'env:THE_KEY',
+      context_length: 128_000,
+      capabilities: ['tools'],
     },
     helper: { provider: 'demo', model: 'demo' },
   });

@@ -120,7 +120,8 @@ test('a plain answer whose content is neither text nor parts is malformed, and o
       () => 'made',
     );
   const choice = (index: number, content: unknown) => ({
-    ...{ index, finish_reason: 'stop' },
+    index,
+    finish_reason: 'stop',
     message: { role: 'assistant', content },
   });
   t.throws(() => parse(choice(0, 5)), { message: /in no known form/ });

@@ -5,8 +5,11 @@ import {
 } from '../../../../../plugins/agent-engine/services/models/connect-model.ts';
 
 const ANTHROPIC = {
-  ...{ client: 'ai-sdk', name: 'anthropic', package: '@ai-sdk/anthropic' },
-  ...{ url: 'https://api.anthropic.com/v1', needsKey: true },
+  client: 'ai-sdk',
+  name: 'anthropic',
+  package: '@ai-sdk/anthropic',
+  url: 'https://api.anthropic.com/v1',
+  needsKey: true,
 };
 
 for (const [provider, expected] of [

@@ -6,7 +6,10 @@ import { ask, clientFor, collect, context, failureOf } from './calls.ts';
 
 const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
 const answer = (more: Partial<ChatMessage> = {}): ChatMessage => ({
-  ...{ role: 'assistant', content: null, tool_calls: [call], ...more },
+  role: 'assistant',
+  content: null,
+  tool_calls: [call],
+  ...more,
 });
 const OPENAI = { provider: 'openai' };
 const result: ChatMessage = { role: 'tool', tool_call_id: 'c', content: 'done' };

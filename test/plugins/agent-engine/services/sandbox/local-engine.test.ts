@@ -142,7 +142,9 @@ test('memory is watched while all threads that read files wait, for the resolver
     folders: await findVisibleFolders(),
     hidden: [],
     rootRunsAs: process.getuid?.() === 0 ? 1_879_100_000 : undefined,
-    ...{ memoryBytes, timeoutMs: 20_000, hasFilter: false },
+    memoryBytes,
+    timeoutMs: 20_000,
+    hasFilter: false,
   });
   const code = `
 import os, time

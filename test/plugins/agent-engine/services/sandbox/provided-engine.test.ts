@@ -13,7 +13,12 @@ test('an engine that does not end what was stopped is left behind, and that is s
   const name = 'plugin/acme/vm';
   const offered: OfferedSandboxEngine = { name, isolatesNetwork: true, run: () => new Promise(() => {}) };
   const engine = openProvidedEngine({
-    ...{ name, engines: () => [offered], allowNetwork: false, memoryBytes: 1, log, endMs: 10 },
+    name,
+    engines: () => [offered],
+    allowNetwork: false,
+    memoryBytes: 1,
+    log,
+    endMs: 10,
   });
   const nothing = () => {};
   const stop = AbortSignal.abort();

@@ -46,14 +46,13 @@ test('a request goes through egress for the tenant, with limits, and says who as
   await run({ url, method: 'POST', headers: { accept: 'text/plain' }, body: '{}' });
   t.like(egress.sent[0], { tenantId: 'tenant', method: 'POST', url });
   t.like(egress.sent[0]?.request, {
-    ...{
-      requestId: 'request',
-      userId: 'identity',
-      sessionId: 'session',
-      timeout: 20_000,
-      maxBytes: 1_048_576,
-    },
-    ...{ headers: { accept: 'text/plain' }, body: '{}' },
+    requestId: 'request',
+    userId: 'identity',
+    sessionId: 'session',
+    timeout: 20_000,
+    maxBytes: 1_048_576,
+    headers: { accept: 'text/plain' },
+    body: '{}',
   });
 });
 

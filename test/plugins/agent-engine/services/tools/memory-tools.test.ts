@@ -11,7 +11,9 @@ const TENANT = '01900000-0000-7000-8000-000000000001';
 
 const contextOf = (userId: string): ToolContext => ({
   principal: { tenantId: TENANT, identityId: 'key', userId },
-  ...{ callId: 'c', agentPath: [], requestId: 'r' },
+  callId: 'c',
+  agentPath: [],
+  requestId: 'r',
   signal: new AbortController().signal,
   log: pino({ level: 'silent' }),
 });

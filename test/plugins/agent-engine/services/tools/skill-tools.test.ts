@@ -9,7 +9,9 @@ import { catalogOf, OTHER, openSkills, skillText, TENANT } from '../../../record
 
 const contextOf = (tenantId: string) => ({
   principal: { tenantId, identityId: 'key', userId: 'ana' },
-  ...{ callId: 'c', agentPath: [], requestId: 'r' },
+  callId: 'c',
+  agentPath: [],
+  requestId: 'r',
   signal: new AbortController().signal,
   log: pino({ level: 'silent' }),
 });

@@ -15,7 +15,10 @@ import { manualClock } from '../../../../../testing/manual-clock.ts';
 
 const signal = new AbortController().signal;
 const tool = (ref: string, name = ref.split('/').at(-1)!): Tool => ({
-  ...{ ref, name, description: '', parameters: {} },
+  ref,
+  name,
+  description: '',
+  parameters: {},
   invoke: async () => ({ content: '' }),
 });
 const source = (prefix: string, ...tools: Tool[]): ToolSource => ({ prefix, list: () => tools });
@@ -191,7 +194,8 @@ test('tools that pass for those of another source are left out and logged', asyn
 test('an aborted caller does not wait for slow sources', async (t) => {
   const end = new AbortController();
   const offer = catalog([{ prefix: 'mcp://', list: () => new Promise<never>(() => {}) }]).offer({
-    ...{ tenantId: 't', signal: end.signal },
+    tenantId: 't',
+    signal: end.signal,
   });
   const reason = new Error('gone');
   end.abort(reason);

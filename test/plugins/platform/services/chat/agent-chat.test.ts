@@ -21,8 +21,14 @@ import { chatCall, collect, conversationParts, fakeTurns, INFO, testGuard } from
 
 const REQUEST: AgentClientRequest = { messages: [{ role: 'user', content: 'Hi SECRET' }] };
 const USE: ModelUse = {
-  ...{ model: 'default', provider: 'test', providerModel: 'x', isEstimated: false },
-  ...{ inputTokens: 3, outputTokens: 4, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  model: 'default',
+  provider: 'test',
+  providerModel: 'x',
+  isEstimated: false,
+  inputTokens: 3,
+  outputTokens: 4,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
 };
 const RESULT: AgentResult = {
   finish: 'stop',
@@ -44,7 +50,10 @@ function agentOver(events: readonly (AgentEvent | Error)[], history?: readonly C
     find: async (_tenantId, name) =>
       name === 'helper'
         ? {
-            ...{ name, description: '', type: 'chat_model_agent', model: 'other' },
+            name,
+            description: '',
+            type: 'chat_model_agent',
+            model: 'other',
             source: 'file',
             subAgents: [],
           }
@@ -139,7 +148,11 @@ test('a named agent answers under the alias of its model', async (t) => {
 test('with include_agentic_blocks the steps are told, redacted', async (t) => {
   const result: AgentEvent = {
     type: 'tool_result',
-    ...{ id: 'c', name: 'add', content: '42', isError: false, agentPath: [] },
+    id: 'c',
+    name: 'add',
+    content: '42',
+    isError: false,
+    agentPath: [],
   };
   const { chat } = agentOver([CALL, result, { type: 'text', delta: 'It is 42.' }, END]);
   const { answer } = await chat.complete({ ...REQUEST, include_agentic_blocks: true }, chatCall());

@@ -35,7 +35,11 @@ test('reasoning and text are blocks of their own, the last one at the end', (t) 
 test('a result names the call that it belongs to', (t) => {
   const event: AgentTurnEvent = {
     type: 'tool_result',
-    ...{ id: 'c', name: 'add', content: '3', isError: false, agentPath: [] },
+    id: 'c',
+    name: 'add',
+    content: '3',
+    isError: false,
+    agentPath: [],
   };
   t.deepEqual(blocksOf(event).flat(), [
     { type: 'function_tool_result', data: { call_id: 'c', name: 'add', content: '3' } },

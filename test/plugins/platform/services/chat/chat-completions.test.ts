@@ -59,7 +59,11 @@ function chatOver({ chunks = whole, answer = 'Hello', more, history, preamble, s
     seen.requests.push(request);
     const message = { role: 'assistant', content: answer, ...more };
     return {
-      ...{ id: 'theirs', object: 'chat.completion', created: 1, model: 'x', usage: USAGE },
+      id: 'theirs',
+      object: 'chat.completion',
+      created: 1,
+      model: 'x',
+      usage: USAGE,
       choices: [{ index: 0, message, finish_reason: 'stop' }],
     };
   }

@@ -103,7 +103,8 @@ for (const { title, answer, kept, answeredBy } of [
     title: 'calls are kept with the thoughts that led to them',
     answer: { content: '', tool_calls: CALLS, reasoning_content: 'hm', reasoning_details: [{}], audio: null },
     kept: {
-      ...{ content: null, tool_calls: CALLS },
+      content: null,
+      tool_calls: CALLS,
       reasoning_details: [{}, { type: 'agent-gateway.thoughts', text: 'hm' }],
     },
   },
@@ -202,7 +203,9 @@ test('arguments of a call stay JSON, whatever is taken out of them', (t) => {
 test('log probabilities leave with a text that was not changed, and with no other', (t) => {
   const logprobs = { content: [] };
   const choices = ['fine', 'my SECRET'].map((content, index) => ({
-    ...{ index, logprobs, finish_reason: 'stop' },
+    index,
+    logprobs,
+    finish_reason: 'stop',
     message: { role: 'assistant', content },
   }));
   const [fine, changed] = guardedChoices(choices, testGuard, undefined);

@@ -14,8 +14,15 @@ const TENANT = '01900000-0000-7000-8000-000000000001';
 const AT = new Date(Date.UTC(2026, 2, 31, 12));
 const SPAN = { requestId: 'r1', traceId: 'ab'.repeat(16), startedAt: AT, durationMs: 40 } as const;
 const USE: PricedUse = {
-  ...{ model: 'fast', provider: 'openai', providerModel: 'gpt-x', isEstimated: false, costUsd: '0' },
-  ...{ inputTokens: 1, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  model: 'fast',
+  provider: 'openai',
+  providerModel: 'gpt-x',
+  isEstimated: false,
+  costUsd: '0',
+  inputTokens: 1,
+  outputTokens: 2,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
 };
 
 eachDatabase(
@@ -35,13 +42,26 @@ eachDatabase(
     } as const;
     await metering.record(own, owner, [{ ...USE, span: { ...SPAN, status: 'success' } }]);
     await createReceipts({ clock, ids }).submit(own, {
-      ...{ sessionId: '', userId: 'ana', toolName: 'f', input: '{}', output: '1', status: 'success' },
-      ...{ idempotencyId: null, ...SPAN },
+      sessionId: '',
+      userId: 'ana',
+      toolName: 'f',
+      input: '{}',
+      output: '1',
+      status: 'success',
+      idempotencyId: null,
+      ...SPAN,
     });
     const absent = {} as never;
     const data = createPersonalData({
-      ...{ database, clock, ids, objects: { available: false } },
-      ...{ leases: absent, jobs: absent, durableEvents: absent, skills: absent, souls: absent },
+      database,
+      clock,
+      ids,
+      objects: { available: false },
+      leases: absent,
+      jobs: absent,
+      durableEvents: absent,
+      skills: absent,
+      souls: absent,
       sessionData: () => [],
     });
     const exported = await exportedBy(
@@ -55,7 +75,10 @@ eachDatabase(
       t.deepEqual(
         { request_id, trace_id, duration_ms, status },
         {
-          ...{ request_id: 'r1', trace_id: SPAN.traceId, duration_ms: 40, status: 'success' },
+          request_id: 'r1',
+          trace_id: SPAN.traceId,
+          duration_ms: 40,
+          status: 'success',
         },
       );
       t.is(new Date(started_at).getTime(), AT.getTime());

@@ -110,8 +110,13 @@ test('a user keeps 1,000 memories at most, and may still write over them', async
   await entities.insertMany(
     MemoryEntity,
     Array.from({ length: 1000 }, (_, index) => ({
-      ...{ id: `m${index}`, userId: 'ana', key: `k${index}`, value: '"x"', metadata: '{}' },
-      ...{ createdAt: now, updatedAt: now },
+      id: `m${index}`,
+      userId: 'ana',
+      key: `k${index}`,
+      value: '"x"',
+      metadata: '{}',
+      createdAt: now,
+      updatedAt: now,
     })),
   );
   await t.throwsAsync(memories.save(entities, 'ana', { key: 'one-more', value: 'x' }), {

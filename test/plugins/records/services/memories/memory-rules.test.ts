@@ -54,7 +54,11 @@ test('a user id has 1 to 255 characters', (t) => {
 
 const at = new Date(0);
 const memory = (key: string, value: string): Memory => ({
-  ...{ id: `id of ${key}`, userId: 'ana', key, value, metadata: {} },
+  id: `id of ${key}`,
+  userId: 'ana',
+  key,
+  value,
+  metadata: {},
   createdAt: at,
   updatedAt: at,
 });

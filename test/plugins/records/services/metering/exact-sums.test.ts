@@ -49,12 +49,11 @@ const toPicos = (dollars: string) => {
 
 const toUse = ({ uncached, output, cacheRead, cacheWrite, model }: Call): ModelUse =>
   modelUse({
-    ...{ providerModel: `model-${model}`, outputTokens: output },
-    ...{
-      inputTokens: uncached + cacheRead + cacheWrite,
-      cacheReadTokens: cacheRead,
-      cacheWriteTokens: cacheWrite,
-    },
+    providerModel: `model-${model}`,
+    outputTokens: output,
+    inputTokens: uncached + cacheRead + cacheWrite,
+    cacheReadTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
   });
 
 eachDatabase(test, 'every cost and every sum is what whole numbers give', async (t, fresh) => {
@@ -68,11 +67,10 @@ eachDatabase(test, 'every cost and every sum is what whole numbers give', async 
       async (rules, calls) => {
         for (const [model, { input, output, cacheRead, cacheWrite }] of rules.entries()) {
           await pricing.replace(`model-${model}`, {
-            ...{ inputPer1k: input.perThousand, outputPer1k: output.perThousand },
-            ...{
-              cacheReadPer1k: cacheRead?.perThousand ?? null,
-              cacheWritePer1k: cacheWrite?.perThousand ?? null,
-            },
+            inputPer1k: input.perThousand,
+            outputPer1k: output.perThousand,
+            cacheReadPer1k: cacheRead?.perThousand ?? null,
+            cacheWritePer1k: cacheWrite?.perThousand ?? null,
           });
         }
         clock.advance(17 * 3_600_000);

@@ -21,7 +21,9 @@ const CALL: MeasuredCall = {
 
 test('what the provider counted is measured and told as it is', (t) => {
   const usage = {
-    ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+    prompt_tokens: 100,
+    completion_tokens: 20,
+    total_tokens: 120,
     prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
     completion_tokens_details: { reasoning_tokens: 5 },
   };
@@ -100,8 +102,10 @@ test('a call costs its tokens at their prices, the cached ones apart', (t) => {
 const count = fc.integer({ min: 0, max: 1_000_000 });
 const nanos = fc.integer({ min: 0, max: 1e15 });
 const use = fc.tuple(count, count, count, count).map(([rest, output, read, write]) => ({
-  ...{ inputTokens: rest + read + write, outputTokens: output },
-  ...{ cacheReadTokens: read, cacheWriteTokens: write },
+  inputTokens: rest + read + write,
+  outputTokens: output,
+  cacheReadTokens: read,
+  cacheWriteTokens: write,
 }));
 const prices = fc.record({
   inputNanos: nanos,

@@ -72,7 +72,11 @@ eachDatabase(test, 'there is a most to the number of rules, not to their changes
   const { pricing, database } = await usageTables(t, fresh);
   const { PricingRuleRow } = await import('../../../../../plugins/records/store/pricing-rules.ts');
   const rows = Array.from({ length: MAX_PRICING_RULES }, (_, index) => ({
-    ...{ model: `m${index}`, inputNanos: index, outputNanos: 0, cacheReadNanos: null, cacheWriteNanos: null },
+    model: `m${index}`,
+    inputNanos: index,
+    outputNanos: 0,
+    cacheReadNanos: null,
+    cacheWriteNanos: null,
     updatedAt: new Date(0),
   }));
   await database.system().insertMany(PricingRuleRow, rows);

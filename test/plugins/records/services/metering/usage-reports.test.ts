@@ -12,8 +12,11 @@ eachDatabase(test, 'a record is one row for each call, read as it was written', 
   await pricing.replace('gpt-x', PRICES);
   const use = modelUse({ inputTokens: 1, outputTokens: 7, cacheReadTokens: 1, isEstimated: true });
   const span = {
-    ...{ requestId: 'r1', traceId: null, status: 'success' as const },
-    ...{ startedAt: new Date(clock.now() - 40), durationMs: 40 },
+    requestId: 'r1',
+    traceId: null,
+    status: 'success' as const,
+    startedAt: new Date(clock.now() - 40),
+    durationMs: 40,
   };
   await spend(A, [{ ...use, span }, modelUse({ model: 'odd\0name', providerModel: 'x'.repeat(999) })], {
     source: 'agent',
@@ -24,7 +27,10 @@ eachDatabase(test, 'a record is one row for each call, read as it was written', 
   t.regex(id, /^[0-9a-f-]{36}$/);
   t.deepEqual(record, {
     ...use,
-    ...{ sessionId: 's1', userId: 'key-1', identityId: 'key-1', source: 'agent' },
+    sessionId: 's1',
+    userId: 'key-1',
+    identityId: 'key-1',
+    source: 'agent',
     costUsd: '0.0015',
     createdAt: new Date(clock.now()),
     ...span,
@@ -32,8 +38,13 @@ eachDatabase(test, 'a record is one row for each call, read as it was written', 
   t.like(
     records.find(({ model }) => model === 'odd\ufffdname'),
     {
-      ...{ providerModel: 'x'.repeat(255), costUsd: '0', requestId: null },
-      ...{ traceId: null, startedAt: null, durationMs: null, status: null },
+      providerModel: 'x'.repeat(255),
+      costUsd: '0',
+      requestId: null,
+      traceId: null,
+      startedAt: null,
+      durationMs: null,
+      status: null,
     },
   );
   const ofRequest = async (of: { sessionId?: string; requestId: string }) =>
@@ -70,12 +81,22 @@ eachDatabase(test, "days and months are added up by UTC, each tenant's for itsel
   await spend(B, [modelUse({ inputTokens: 5, outputTokens: 0 })], { sessionId: undefined });
   const ofA = database.forTenant(A);
   const march = {
-    ...{ inputTokens: 3000, outputTokens: 300, cacheReadTokens: 300, cacheWriteTokens: 50 },
-    ...{ costUsd: '0.36', requests: 3, estimatedRequests: 1 },
+    inputTokens: 3000,
+    outputTokens: 300,
+    cacheReadTokens: 300,
+    cacheWriteTokens: 50,
+    costUsd: '0.36',
+    requests: 3,
+    estimatedRequests: 1,
   };
   const april = {
-    ...{ inputTokens: 1, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
-    ...{ costUsd: '0.0001', requests: 1, estimatedRequests: 0 },
+    inputTokens: 1,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    costUsd: '0.0001',
+    requests: 1,
+    estimatedRequests: 0,
   };
   const day = (date: string, totals: object) => ({ date, ...totals });
   t.deepEqual(await reports.ofTenant(ofA, ALWAYS, 'day'), [

@@ -132,7 +132,14 @@ export function outcome(
 /** A model call of so many tokens. */
 export function use(inputTokens: number, outputTokens: number): PricedUse {
   return {
-    ...{ model: 'demo', provider: 'demo', providerModel: 'demo', inputTokens, outputTokens },
-    ...{ cacheReadTokens: 0, cacheWriteTokens: 0, isEstimated: false, costUsd: '0' },
+    model: 'demo',
+    provider: 'demo',
+    providerModel: 'demo',
+    inputTokens,
+    outputTokens,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    isEstimated: false,
+    costUsd: '0',
   };
 }

@@ -53,8 +53,14 @@ eachDeployment('a turn stores session, messages, counters and usage', async (t, 
   const { session, messages, total } = await stored(two, id);
   const { createdAt, updatedAt, ...rest } = session;
   t.deepEqual(rest, {
-    ...{ id, tenantId: TENANT, identityId: 'key-1', userId: 'alice', model: 'demo' },
-    ...{ turns: 1, inputTokens: 10, outputTokens: 5 },
+    id,
+    tenantId: TENANT,
+    identityId: 'key-1',
+    userId: 'alice',
+    model: 'demo',
+    turns: 1,
+    inputTokens: 10,
+    outputTokens: 5,
   });
   t.deepEqual(createdAt, updatedAt);
   t.true(createdAt.getTime() >= at - 1 && createdAt.getTime() <= Date.now());

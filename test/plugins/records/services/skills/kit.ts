@@ -36,7 +36,11 @@ export function openSkills(
   const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const manifests = createManifests({ ...services, catalog, log });
   return {
-    ...{ services, manifests, logged, log, catalog },
+    services,
+    manifests,
+    logged,
+    log,
+    catalog,
     skills: createSkills({ ...services, manifests, catalog, log }),
     souls: createSouls(services),
   };

@@ -54,7 +54,10 @@ function openReplica(
   const records = () => live.map((id) => ({ id, deletedAt: id === OTHER ? new Date() : null }) as never);
   const provisioning = createProvisioning({
     ...opened.services,
-    ...{ database, catalog, manifests: opened.manifests, log: opened.log },
+    database,
+    catalog,
+    manifests: opened.manifests,
+    log: opened.log,
     tenants: {
       get: async (id) => records().find((record: { id: string }) => record.id === id),
       list: async ({ offset, limit }) => {

@@ -9,7 +9,9 @@ const END = { type: 'end' } as AgentTurnEvent;
 function turnOf(events: () => AsyncGenerator<AgentTurnEvent>) {
   const happened: string[] = [];
   const turn: AgentTurn = {
-    ...{ sessionId: 's', model: 'default', events: events() },
+    sessionId: 's',
+    model: 'default',
+    events: events(),
     async [Symbol.asyncDispose]() {
       happened.push('disposed');
     },

@@ -7,8 +7,17 @@ test('session and lease are free when the end of a chat is sent', async (t) => {
   const happened: string[] = [];
   const happens = (what: string) => async () => void happened.push(what);
   const row = {
-    ...{ id: 'c', identityId: 'i', userId: 'u', conversationId: 's', botId: 'payer', status: 'in_progress' },
-    ...{ metaData: '{}', result: '{}', messages: '[]', createdAt: new Date(0), completedAt: null },
+    id: 'c',
+    identityId: 'i',
+    userId: 'u',
+    conversationId: 's',
+    botId: 'payer',
+    status: 'in_progress',
+    metaData: '{}',
+    result: '{}',
+    messages: '[]',
+    createdAt: new Date(0),
+    completedAt: null,
   } as const;
   const end = { type: 'end', result: {}, usage: { prompt_tokens: 1, completion_tokens: 2 } };
   const turn = {
@@ -31,7 +40,10 @@ test('session and lease are free when the end of a chat is sent', async (t) => {
   });
   const lease = { signal: new AbortController().signal, [Symbol.asyncDispose]: happens('lease released') };
   const work = {
-    ...{ row, lease, isKept: true, call: { principal: { tenantId: 't' } } },
+    row,
+    lease,
+    isKept: true,
+    call: { principal: { tenantId: 't' } },
     begin: async () =>
       ({ events: turn.events(), [Symbol.asyncDispose]: happens('turn disposed') }) as unknown as AgentTurn,
   };

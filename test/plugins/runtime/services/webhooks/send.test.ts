@@ -13,8 +13,15 @@ const sealed = (letter: string) => seal.seal(secretOf(letter), sealPlace('t', 'w
 const MESSAGE = { eventId: 'e', eventType: 'webhook.test', body: '{}' };
 
 const webhook: StoredWebhook = {
-  ...{ id: 'w', url: 'https://example.com', events: ['*'], description: '', active: true, createdAt: 0 },
-  ...{ secret: sealed('n'), previousSecret: sealed('o'), previousUntil: systemClock.now() + 3_600_000 },
+  id: 'w',
+  url: 'https://example.com',
+  events: ['*'],
+  description: '',
+  active: true,
+  createdAt: 0,
+  secret: sealed('n'),
+  previousSecret: sealed('o'),
+  previousUntil: systemClock.now() + 3_600_000,
 };
 
 /** Sends through an egress that answers with a status, or throws; with the headers that it got. */

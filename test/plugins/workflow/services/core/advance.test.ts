@@ -108,7 +108,9 @@ test('commands that are applied together give what they give one by one, in one 
       }),
     fc.nat(6).map(
       (step): Command => ({
-        ...{ type: 'task_completed', stepId: `step-${step}`, by: 'bob' },
+        type: 'task_completed',
+        stepId: `step-${step}`,
+        by: 'bob',
         payload: { outcome: 'a', output: { pick: 1 } },
       }),
     ),
@@ -215,9 +217,21 @@ test('a transition keeps the objects of the steps that did not change, and leave
 test('a new run knows where it comes from', (t) => {
   const run = new TestRun(chain(1), { input: { a: 1 } });
   t.like(run.state, {
-    ...{ id: 'run', tenantId: 'tenant', definitionId: 'definition', versionId: 'version', version: 1 },
-    ...{ input: { a: 1 }, variables: {}, startedBy: 'anna', startedAt: run.now, updatedAt: run.now },
-    ...{ revision: 1, seq: 2, completedAt: null, error: null, owner: null },
+    id: 'run',
+    tenantId: 'tenant',
+    definitionId: 'definition',
+    versionId: 'version',
+    version: 1,
+    input: { a: 1 },
+    variables: {},
+    startedBy: 'anna',
+    startedAt: run.now,
+    updatedAt: run.now,
+    revision: 1,
+    seq: 2,
+    completedAt: null,
+    error: null,
+    owner: null,
   });
   t.deepEqual(run.last('run.started').data, { by: 'anna' });
 });

@@ -10,7 +10,8 @@ const approval: Graph = {
     { id: 'start', type: 'start' },
     { id: 'draft', type: 'service_task', config: { url: 'https://example.com/{{input.id}}' } },
     {
-      ...{ id: 'check', type: 'human_task' },
+      id: 'check',
+      type: 'human_task',
       config: {
         assignee: '{{input.owner}}',
         instructions: 'Is {{steps.draft.output.title}} fine?',
@@ -42,7 +43,9 @@ test('a definition runs as it was written: comparison, task, outcome, variables,
   const run = new TestRun(compileGraph(approval, types), { input: { id: 'a/b', owner: 'role:lead' } });
   run.run('draft', { title: 'Invoice', amount: 250 });
   t.like(run.step('check'), {
-    ...{ status: 'waiting', assignee: 'role:lead', dueAt: run.now + 3_600_000 },
+    status: 'waiting',
+    assignee: 'role:lead',
+    dueAt: run.now + 3_600_000,
     input: { instructions: 'Is Invoice fine?' },
   });
   t.deepEqual(run.last('task.created').data.outcomes, ['approved']);
@@ -51,7 +54,11 @@ test('a definition runs as it was written: comparison, task, outcome, variables,
   t.like(run.step('pay').input, { body: { to: 'anna' } });
   run.succeed('pay');
   t.deepEqual(run.statuses, {
-    ...{ start: 'completed', draft: 'completed', check: 'completed', pay: 'completed', end: 'completed' },
+    start: 'completed',
+    draft: 'completed',
+    check: 'completed',
+    pay: 'completed',
+    end: 'completed',
     rejected: 'skipped',
   });
   t.is(run.state.status, 'completed');

@@ -80,7 +80,8 @@ const innerNode = fc.record({
   timeoutMs: fc.constantFrom(0, 50, 150),
   /** Edges that lead to it, from which of the nodes before it; two may come from the same one. */
   from: fc.array(fc.record({ source: fc.nat(100), auto: when.auto, human: when.human }), {
-    ...{ minLength: 1, maxLength: 3 },
+    minLength: 1,
+    maxLength: 3,
   }),
   toEnd: fc.option(fc.nat(1)),
   endWhen: fc.record({ auto: when.auto, human: when.human }),

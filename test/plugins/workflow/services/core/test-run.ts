@@ -41,8 +41,13 @@ export class TestRun {
     this.graph = graph;
     this.limits = { maxSteps: 50, maxDeliveries: 4, maxContext: 100_000, ...limits };
     const given = {
-      ...{ id: 'run', tenantId: 'tenant', definitionId: 'definition', versionId: 'version', version: 1 },
-      ...{ input, startedBy: 'anna' },
+      id: 'run',
+      tenantId: 'tenant',
+      definitionId: 'definition',
+      versionId: 'version',
+      version: 1,
+      input,
+      startedBy: 'anna',
     };
     const begun = startRun(graph, given, this.facts, claim);
     this.state = begun.state;

@@ -11,7 +11,9 @@ test('a result is stored with the step and told without its content', (t) => {
   run.claim();
   run.now += 10;
   run.apply({
-    ...{ type: 'succeeded', fence: run.fence('n1'), output: { secret: 'x' } },
+    type: 'succeeded',
+    fence: run.fence('n1'),
+    output: { secret: 'x' },
     record: { status: 200 },
   });
   t.like(run.step('n1'), { status: 'completed', output: { secret: 'x' }, completedAt: run.now });
@@ -30,7 +32,9 @@ test('a failed attempt is repeated after a delay that doubles up to its maximum,
     delays.push(run.step('n1').readyAt! - run.now);
     const { data } = run.last('step.failed');
     t.deepEqual(data, {
-      ...{ attempt, delivery: 1, error: { code: 'broken', message: 'n1 is broken', node: 'n1' } },
+      attempt,
+      delivery: 1,
+      error: { code: 'broken', message: 'n1 is broken', node: 'n1' },
       retry_at: new Date(run.step('n1').readyAt!).toISOString(),
     });
     run.now = run.step('n1').readyAt!;
@@ -102,7 +106,10 @@ test('the record of a failure is told with it', (t) => {
   const run = new TestRun(chain(1));
   run.claim();
   run.apply({
-    ...{ type: 'failed', fence: run.fence('n1'), isRetryable: false, record: { status: 500 } },
+    type: 'failed',
+    fence: run.fence('n1'),
+    isRetryable: false,
+    record: { status: 500 },
     error: { code: 'service_status', message: 'The service answered 500.' },
   });
   t.deepEqual(run.last('step.failed').data.record, { status: 500 });

@@ -39,9 +39,17 @@ test('a definition begins as a draft that its tenant alone sees', async (t) => {
   const { definitions } = started();
   const made = await definitions.create(ann, content());
   t.deepEqual(made, {
-    ...{ id: made.id, name: 'greet', description: 'Greets', status: 'draft', graph: asking('Hello') },
-    ...{ latest_version: null, revision: 1, created_by: 'ann', source: 'api' },
-    ...{ created_at: '2030-01-01T00:00:00.000Z', updated_at: '2030-01-01T00:00:00.000Z' },
+    id: made.id,
+    name: 'greet',
+    description: 'Greets',
+    status: 'draft',
+    graph: asking('Hello'),
+    latest_version: null,
+    revision: 1,
+    created_by: 'ann',
+    source: 'api',
+    created_at: '2030-01-01T00:00:00.000Z',
+    updated_at: '2030-01-01T00:00:00.000Z',
   });
   t.deepEqual(await definitions.get(ann, made.id), made);
   t.deepEqual((await definitions.list(ann, { limit: 1, offset: 0 })).definitions, [made]);
@@ -168,7 +176,10 @@ test('each publishing makes a version of its own, and a later change of the draf
   t.like(await definitions.get(ann, id), { status: 'published', latest_version: 1, revision: 2 });
 
   t.like(await definitions.update(ann, id, { graph: asking('Two') }), {
-    ...{ status: 'published', latest_version: 1, revision: 3, graph: asking('Two') },
+    status: 'published',
+    latest_version: 1,
+    revision: 3,
+    graph: asking('Two'),
   });
   t.is((await definitions.resolve('acme', id)).id, first.id, 'runs start from what was published');
   const second = await definitions.publish(ann, id);
@@ -251,9 +262,17 @@ test('workflows of agents.d stand after the tenant’s own, in pages too', async
 test('a workflow of agents.d is read by its name, started by its content, and changed by nobody', async (t) => {
   const { definitions } = started();
   t.deepEqual(await definitions.get(reader, 'triage'), {
-    ...{ id: 'triage', name: 'triage', description: 'Of agents.d', status: 'published' },
-    ...{ graph: asking('From a file'), latest_version: null, revision: 7, created_by: 'deployment' },
-    ...{ created_at: '2029-06-01T00:00:00.000Z', updated_at: '2029-06-01T00:00:00.000Z', source: 'file' },
+    id: 'triage',
+    name: 'triage',
+    description: 'Of agents.d',
+    status: 'published',
+    graph: asking('From a file'),
+    latest_version: null,
+    revision: 7,
+    created_by: 'deployment',
+    created_at: '2029-06-01T00:00:00.000Z',
+    updated_at: '2029-06-01T00:00:00.000Z',
+    source: 'file',
   });
   for (const attempt of [
     () => definitions.update(ann, 'triage', { name: 'x' }),

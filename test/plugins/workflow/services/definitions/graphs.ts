@@ -15,17 +15,20 @@ const execute = () => Promise.reject(new StepFailure('none', 'Nothing is carried
 
 const builtin: readonly NodeType[] = [
   {
-    ...{ type: 'agent_task', summary: 'An agent', config: AgentTaskConfig, templates: agentTaskTemplates },
-    ...{ check: checkAgentTask, execute },
+    type: 'agent_task',
+    summary: 'An agent',
+    config: AgentTaskConfig,
+    templates: agentTaskTemplates,
+    check: checkAgentTask,
+    execute,
   },
   {
-    ...{
-      type: 'service_task',
-      summary: 'A request',
-      config: ServiceTaskConfig,
-      templates: serviceTaskTemplates,
-    },
-    ...{ check: checkServiceTask, execute },
+    type: 'service_task',
+    summary: 'A request',
+    config: ServiceTaskConfig,
+    templates: serviceTaskTemplates,
+    check: checkServiceTask,
+    execute,
   },
 ];
 

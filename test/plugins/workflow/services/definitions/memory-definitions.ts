@@ -54,8 +54,17 @@ export function memoryDefinitions() {
     async create(tenantId, { name, description, graph, createdBy }) {
       const now = clock.now();
       const created: StoredDefinition = {
-        ...{ id: ids.uuid(), tenantId, name, description, graph, createdBy },
-        ...{ status: 'draft', latestVersion: null, revision: 1, createdAt: now, updatedAt: now },
+        id: ids.uuid(),
+        tenantId,
+        name,
+        description,
+        graph,
+        createdBy,
+        status: 'draft',
+        latestVersion: null,
+        revision: 1,
+        createdAt: now,
+        updatedAt: now,
       };
       definitions.set(created.id, created);
       return created;
@@ -106,7 +115,10 @@ export function memoryFiles(
     get: (name) => files.find((file) => file.name === name),
     list: () =>
       files.map((value, index) => ({
-        ...{ name: value.name, value, file: 'workflows.yaml', generation: index + 7 },
+        name: value.name,
+        value,
+        file: 'workflows.yaml',
+        generation: index + 7,
         resource: { apiVersion: 'svc/v1', kind: 'Workflow', metadata: { name: value.name }, spec: {} },
       })),
   };

@@ -32,7 +32,9 @@ async function started(t: ExecutionContext) {
   const put = async (graphs: Record<string, unknown>) => {
     const documents = Object.entries(graphs).map(([name, graph]) =>
       JSON.stringify({
-        ...{ apiVersion: 'svc/v1', kind: 'Workflow', metadata: { name, description: `About ${name}` } },
+        apiVersion: 'svc/v1',
+        kind: 'Workflow',
+        metadata: { name, description: `About ${name}` },
         spec: { graph },
       }),
     );

@@ -93,7 +93,14 @@ export function memoryOutbox() {
     events: async ({ after = 0, limit }) => ({ events: eventsOf(after + 1, limit), total: 0 }),
   };
   return {
-    ...{ clock, outbox, queries, postponed, givenBack, state, gone, waiting },
+    clock,
+    outbox,
+    queries,
+    postponed,
+    givenBack,
+    state,
+    gone,
+    waiting,
     /** Events of a run up to a number wait for these sinks now. */
     addFor(sinks: readonly string[], runId: string, toSeq: number, tenantId: string) {
       for (const sink of sinks) {
@@ -103,7 +110,14 @@ export function memoryOutbox() {
         else {
           const [now, fromSeq] = [clock.now(), (added.get(key) ?? 0) + 1];
           waiting.set(key, {
-            ...{ sink, tenantId, runId, fromSeq, toSeq, createdAt: now, nextAt: now, attempts: 0 },
+            sink,
+            tenantId,
+            runId,
+            fromSeq,
+            toSeq,
+            createdAt: now,
+            nextAt: now,
+            attempts: 0,
           });
         }
         added.set(key, toSeq);
@@ -138,7 +152,11 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
   const live = { sinks };
   const counted: unknown[][] = [];
   const relay = createRelay({
-    ...{ outbox: memory.outbox, queries: memory.queries, clock: memory.clock, log, deliveryMs },
+    outbox: memory.outbox,
+    queries: memory.queries,
+    clock: memory.clock,
+    log,
+    deliveryMs,
     sinks: () => live.sinks,
     metrics: {
       began: () => {},
@@ -149,7 +167,12 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
   });
   const end = new AbortController();
   return {
-    ...{ ...memory, relay, lines, live, counted, end },
+    ...memory,
+    relay,
+    lines,
+    live,
+    counted,
+    end,
     /** Events of a run up to a number wait now, for those who want them. */
     add: (runId: string, toSeq: number, tenantId = 'tenant') =>
       memory.addFor(relay.sinksOf(tenantId), runId, toSeq, tenantId),

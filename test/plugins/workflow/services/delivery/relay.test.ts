@@ -13,8 +13,14 @@ test('events reach each sink that wants them once, as wire records of their run'
   add('run-1', 2);
   await round();
   t.deepEqual(hooks.got[0], {
-    ...{ tenant_id: 'tenant', run_id: 'run-1', definition_id: 'invoices' },
-    ...{ seq: 1, type: 'step.started', node_id: 'a', data: {}, created_at: '2023-11-14T22:13:20.000Z' },
+    tenant_id: 'tenant',
+    run_id: 'run-1',
+    definition_id: 'invoices',
+    seq: 1,
+    type: 'step.started',
+    node_id: 'a',
+    data: {},
+    created_at: '2023-11-14T22:13:20.000Z',
   });
   t.deepEqual([hooks.seqs(), bus.seqs(), other.seqs()], [[1, 2], [1, 2], []]);
   t.is(waiting.size, 0);

@@ -36,8 +36,12 @@ eachDatabase(
     };
     const relays = [1, 2, 3].map(() =>
       createRelay({
-        ...{ outbox: createOutbox(kit), queries: createRunQueries(kit), clock },
-        ...{ sinks: () => [sink], log: heardLog().log, metrics: NO_METRICS.relay },
+        outbox: createOutbox(kit),
+        queries: createRunQueries(kit),
+        clock,
+        sinks: () => [sink],
+        log: heardLog().log,
+        metrics: NO_METRICS.relay,
       }),
     );
     const { signal } = new AbortController();

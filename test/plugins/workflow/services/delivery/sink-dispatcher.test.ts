@@ -4,8 +4,14 @@ import type { OutboxEntry } from '../../../../../plugins/workflow/store/outbox.t
 import { until } from '../../../../support/until.ts';
 
 const entry = (runId: string, tenantId = 'tenant'): OutboxEntry => ({
-  ...{ runId, tenantId, sink: 'hooks', claim: 'claim' },
-  ...{ fromSeq: 1, toSeq: 1, ageMs: 0, attempts: 1 },
+  runId,
+  tenantId,
+  sink: 'hooks',
+  claim: 'claim',
+  fromSeq: 1,
+  toSeq: 1,
+  ageMs: 0,
+  attempts: 1,
 });
 const failed = (error: unknown) => {
   throw error;

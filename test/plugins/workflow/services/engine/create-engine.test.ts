@@ -17,14 +17,34 @@ import { PLACE, stateOf } from '../follow/run-table.ts';
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
 const KEY = 'AKIAIOSFODNN7EXAMPLE';
 const ADA: Identity = {
-  ...{ id: 'ada', tenantId: 'tenant', roles: ['user'], scopes: new Set(['execute']), method: 'api_key' },
+  id: 'ada',
+  tenantId: 'tenant',
+  roles: ['user'],
+  scopes: new Set(['execute']),
+  method: 'api_key',
 };
 
 const step: StepState = {
-  ...{ id: 'step', nodeId: 'ask', nodeName: 'Ask', nodeType: 'human_task', status: 'waiting', attempt: 1 },
-  ...{ delivery: 0, lost: 0, readyAt: null, assignee: 'ada', output: null, outcome: null, error: null },
+  id: 'step',
+  nodeId: 'ask',
+  nodeName: 'Ask',
+  nodeType: 'human_task',
+  status: 'waiting',
+  attempt: 1,
+  delivery: 0,
+  lost: 0,
+  readyAt: null,
+  assignee: 'ada',
+  output: null,
+  outcome: null,
+  error: null,
   input: { url: `https://x/${KEY}`, headers: { Cookie: 'plain', Accept: 'text/plain' } },
-  ...{ taken: null, completion: null, dueAt: 2_000, createdAt: 1_000, startedAt: 1_500, completedAt: null },
+  taken: null,
+  completion: null,
+  dueAt: 2_000,
+  createdAt: 1_000,
+  startedAt: 1_500,
+  completedAt: null,
 };
 
 const run: RunState = {

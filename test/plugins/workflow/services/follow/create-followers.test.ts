@@ -25,13 +25,11 @@ function bench(table: RunTable, reach: 'process' | 'redis' = 'redis', isRunningH
   const timers = manualTimers();
   const emitted: { id: string; payload: unknown }[] = [];
   const followers = createFollowers({
-    ...{
-      queries: table,
-      isRunningHere: () => isRunningHere,
-      messages,
-      timers,
-      log: pino({ level: 'silent' }),
-    },
+    queries: table,
+    isRunningHere: () => isRunningHere,
+    messages,
+    timers,
+    log: pino({ level: 'silent' }),
     events: { reach, emit: ({ id }, payload) => emitted.push({ id, payload }) },
     redactor: { redact: (text) => text, redactJsonText: (text) => text },
   });

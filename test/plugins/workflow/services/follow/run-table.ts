@@ -49,17 +49,25 @@ function eventOf(seq: number, type: NewEvent['type']): NewEvent {
 /** The state of that run, as far as followers look at it. */
 export function stateOf(status: RunStatus, seq: number): RunState {
   return {
-    ...{ id: PLACE.runId, tenantId: PLACE.tenantId, definitionId: 'definition', versionId: 'version' },
-    ...{ version: 1, status, revision: seq, seq, input: {}, variables: {}, error: null, owner: null },
-    ...{
-      wakeAt: null,
-      startedBy: 'ada',
-      userId: null,
-      startedAt: 0,
-      begunAt: null,
-      completedAt: null,
-      updatedAt: 0,
-      steps: new Map(),
-    },
+    id: PLACE.runId,
+    tenantId: PLACE.tenantId,
+    definitionId: 'definition',
+    versionId: 'version',
+    version: 1,
+    status,
+    revision: seq,
+    seq,
+    input: {},
+    variables: {},
+    error: null,
+    owner: null,
+    wakeAt: null,
+    startedBy: 'ada',
+    userId: null,
+    startedAt: 0,
+    begunAt: null,
+    completedAt: null,
+    updatedAt: 0,
+    steps: new Map(),
   };
 }

@@ -77,8 +77,10 @@ test('a configuration is filled in without its retry, as its type says', (t) => 
     around({
       type: 'service_task',
       config: {
-        ...{ url: 'https://h/{{input.text}}', body: { id: '{{input.id}}', text: '<{{input.text}}>' } },
-        ...{ headers: { 'x-gone': '{{input.gone}}' }, retry: { max_attempts: 2 } },
+        url: 'https://h/{{input.text}}',
+        body: { id: '{{input.id}}', text: '<{{input.text}}>' },
+        headers: { 'x-gone': '{{input.gone}}' },
+        retry: { max_attempts: 2 },
       },
     }),
     TYPES,
@@ -127,7 +129,9 @@ test('a human task has the time that it says', (t) => {
 
 test('outcomes of a human task are those of its edges, each once, in their order', (t) => {
   const edges = ['yes', 'no', 'yes', 'timeout'].map((outcome) => ({
-    ...{ from: 'x', to: 'end', condition: { outcome } },
+    from: 'x',
+    to: 'end',
+    condition: { outcome },
   }));
   const timed = compileGraph(around({ type: 'human_task', config: { timeout: '1h' } }, ...edges), TYPES);
   t.deepEqual(timed.outcomesOf('x'), ['yes', 'no']);

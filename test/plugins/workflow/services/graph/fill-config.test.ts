@@ -10,14 +10,20 @@ import { runData } from './kit.ts';
 
 const DATA = runData({
   input: {
-    ...{ text: 'hello', number: 1.5, yes: true, null: null, empty: '', url: 'https://a.example/b?c=d#e' },
-    ...{
-      object: { b: [1, '}}'] },
-      list: ['zero', { name: 'one' }],
-      tricky: '{{input.text}}',
-      odd: 'a/b?c&d=é #%',
-    },
-    ...{ 'first name': 'Ada', dots: '..', dot: '.', half: 'a\ud800b' },
+    text: 'hello',
+    number: 1.5,
+    yes: true,
+    null: null,
+    empty: '',
+    url: 'https://a.example/b?c=d#e',
+    object: { b: [1, '}}'] },
+    list: ['zero', { name: 'one' }],
+    tricky: '{{input.text}}',
+    odd: 'a/b?c&d=é #%',
+    'first name': 'Ada',
+    dots: '..',
+    dot: '.',
+    half: 'a\ud800b',
   },
   variables: { limit: 10 },
   outputs: { ask: { text: 'fine' } },

@@ -49,12 +49,16 @@ export function nodeTypes(...others: readonly NodeType[]): NodeTypes {
   const types = new Map(
     [
       nodeType({
-        ...{ type: 'agent_task', config: AgentTaskConfig },
-        ...{ templates: agentTaskTemplates, check: checkAgentTask },
+        type: 'agent_task',
+        config: AgentTaskConfig,
+        templates: agentTaskTemplates,
+        check: checkAgentTask,
       }),
       nodeType({
-        ...{ type: 'service_task', config: ServiceTaskConfig },
-        ...{ templates: serviceTaskTemplates, check: checkServiceTask },
+        type: 'service_task',
+        config: ServiceTaskConfig,
+        templates: serviceTaskTemplates,
+        check: checkServiceTask,
       }),
       ...others,
     ].map((type) => [type.type, type]),
@@ -138,7 +142,8 @@ export function runData({
   readonly outputs?: Readonly<Record<string, JsonObject>>;
 }): RunData {
   return {
-    ...{ input, variables },
+    input,
+    variables,
     output: (nodeId) => (Object.hasOwn(outputs, nodeId) ? outputs[nodeId] : undefined),
   };
 }

@@ -107,7 +107,10 @@ for (const [text, rule, says] of REFERENCES) {
 
 test('a path is read into its names', (t) => {
   t.deepEqual(parseReference(' steps.ask.output.list.0 '), {
-    ...{ text: 'steps.ask.output.list.0', root: 'steps', node: 'ask', path: ['list', '0'] },
+    text: 'steps.ask.output.list.0',
+    root: 'steps',
+    node: 'ask',
+    path: ['list', '0'],
   });
   t.deepEqual(parseReference('input.a'), { text: 'input.a', root: 'input', node: undefined, path: ['a'] });
 });

@@ -49,8 +49,12 @@ export async function startAgents(
   };
   const plugin = testPlugin('agent-tasks', {
     needs: {
-      ...{ agents: AgentsRef, metering: MeteringRef, preambles: PreamblesRef },
-      ...{ memories: MemoriesRef, pricing: PricingRulesRef, receipts: ReceiptsRef },
+      agents: AgentsRef,
+      metering: MeteringRef,
+      preambles: PreamblesRef,
+      memories: MemoriesRef,
+      pricing: PricingRulesRef,
+      receipts: ReceiptsRef,
     },
     // biome-ignore lint/suspicious/noExplicitAny: what is needed is typed by `needs`, which this helper widens
     setup(scope, needed: any) {
@@ -80,7 +84,11 @@ export async function startAgents(
   const { type, database, memories, pricing, receipts } = made!;
   const entities = database.forTenant(TENANT);
   return {
-    ...{ provider, type, memories: memories!, pricing: pricing!, entities },
+    provider,
+    type,
+    memories: memories!,
+    pricing: pricing!,
+    entities,
     run: (input: JsonObject, parts: Partial<StepTask> = {}) => type.execute(stepTask(input, parts)),
     /** Commits what a result has to be committed with. */
     commit: (also: ((entities: TenantEntityManager) => Promise<void>) | undefined) =>

@@ -22,8 +22,13 @@ test('the answer and what it consumed are the output, and the usage commits with
   const { output, record, also } = await run({ prompt: 'Greet Anna.' });
   t.is(output.text, 'Hello Anna');
   t.deepEqual(output.usage, {
-    ...{ input_tokens: 7, output_tokens: 5, cache_read_tokens: 0, cache_write_tokens: 0, total_tokens: 12 },
-    ...{ cost_usd: 0.000017, requests: 1 },
+    input_tokens: 7,
+    output_tokens: 5,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    total_tokens: 12,
+    cost_usd: 0.000017,
+    requests: 1,
   });
   t.deepEqual(record, { model: 'default', model_calls: 1, tool_calls: 0, finish: 'stop' });
   t.deepEqual(provider.requests[0]?.body.messages.at(-1), { role: 'user', content: 'Greet Anna.' });
@@ -65,7 +70,10 @@ test('an agent works with its tools, each with a receipt, and the calls are coun
 test('a delivery that repeats an attempt does not repeat its tools, and another attempt does', async (t) => {
   let runs = 0;
   const tool: Tool = {
-    ...{ ref: 'builtin/order', name: 'order', description: 'Orders', parameters: { type: 'object' } },
+    ref: 'builtin/order',
+    name: 'order',
+    description: 'Orders',
+    parameters: { type: 'object' },
     invoke: async () => ({ content: `order ${++runs}` }),
   };
   const again = [callsTool('order', {}), stream(['done'])];
@@ -230,8 +238,10 @@ test('the agent of a workflow starts no workflow', async (t) => {
   const unexpected = () => Promise.reject(new Error('a workflow was started'));
   const nested: NestedPrincipals = new WeakSet();
   const engine = {
-    ...{ start: unexpected, startedWith: unexpected },
-    ...{ settled: unexpected, result: unexpected },
+    start: unexpected,
+    startedWith: unexpected,
+    settled: unexpected,
+    result: unexpected,
   };
   const source = startWorkflowSource({ engine, definitions: { resolve: unexpected }, nested });
   const { run, provider } = await startAgents(

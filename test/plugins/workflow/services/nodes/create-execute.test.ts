@@ -19,8 +19,13 @@ function execution(execute: NodeType['execute'], nodeType = 'acme/ship', deleted
   const types = createNodeTypes({ builtin: [], contributed: () => [type], log });
   const run = { id: 'run-1', tenantId: 'tenant-1', startedBy: 'anna', userId: null };
   const step = {
-    ...{ id: 'step-1', nodeId: 'ship', nodeName: 'Ship it', nodeType },
-    ...{ attempt: 2, delivery: 3, input: { to: 'Oslo' } },
+    id: 'step-1',
+    nodeId: 'ship',
+    nodeName: 'Ship it',
+    nodeType,
+    attempt: 2,
+    delivery: 3,
+    input: { to: 'Oslo' },
   };
   const tenants = { get: () => ({ deletedAt }) as TenantRecord };
   const carryOut = createExecute({ types, tenants, redactor: redaction, clock, log });
@@ -39,15 +44,17 @@ test('a type is told everything about the attempt, with a key that all its deliv
   t.deepEqual((await call()).output, { shipped: true });
   const [task] = seen;
   t.like(task, {
-    ...{ tenantId: 'tenant-1', runId: 'run-1', stepRunId: 'step-1', nodeId: 'ship', nodeName: 'Ship it' },
-    ...{
-      attempt: 2,
-      delivery: 3,
-      idempotencyKey: 'step-1-2',
-      input: { to: 'Oslo' },
-      startedBy: 'anna',
-      userId: 'anna',
-    },
+    tenantId: 'tenant-1',
+    runId: 'run-1',
+    stepRunId: 'step-1',
+    nodeId: 'ship',
+    nodeName: 'Ship it',
+    attempt: 2,
+    delivery: 3,
+    idempotencyKey: 'step-1-2',
+    input: { to: 'Oslo' },
+    startedBy: 'anna',
+    userId: 'anna',
   });
   t.like(lines[0], { tenant_id: 'tenant-1', run_id: 'run-1', step_run_id: 'step-1', node: 'ship' });
 });
@@ -86,7 +93,9 @@ test('a failure keeps its code and what may be retried; its words and its record
   const cause = new Error('why');
   const { call } = execution(async () => {
     throw new StepFailure('not_shipped', `bad ${CREDENTIAL}`, {
-      ...{ isRetryable: false, retryAfterMs: 7, cause },
+      isRetryable: false,
+      retryAfterMs: 7,
+      cause,
       record: { token_seen: CREDENTIAL },
     });
   });

@@ -35,7 +35,9 @@ export async function startService(
   const url = `http://127.0.0.1:${server.port}`;
   return {
     ...server,
-    ...{ type, trail, url },
+    type,
+    trail,
+    url,
     /** Carries out a task; the URL is relative to the server. */
     run: (input: JsonObject = {}, parts: Partial<StepTask> = {}) => {
       const place =

@@ -68,7 +68,8 @@ test('a body makes it a POST of JSON', async (t) => {
 test('the method of the configuration counts, in any case, and a text goes as it is where the content type is not JSON', async (t) => {
   const { run } = await startService(t, echo);
   const { output } = await run({
-    ...{ method: 'put', body: 'a=1&b=2' },
+    method: 'put',
+    body: 'a=1&b=2',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
   });
   t.is(output.method, 'PUT');
@@ -499,12 +500,12 @@ test('the type says no to secrets under names that redirects would carry elsewhe
   const problems = type.check?.({
     url: 'https://api.example.com',
     secret_headers: {
-      ...{ 'X-Acme': 'env:ACME_TOKEN', Host: 'env:ACME_TOKEN', 'Idempotency-Key': 'env:ACME_TOKEN' },
-      ...{
-        'Proxy-Authorization': 'env:ACME_TOKEN',
-        Authorization: 'plain',
-        'X-Api-Key': 'Bearer env:ACME_TOKEN',
-      },
+      'X-Acme': 'env:ACME_TOKEN',
+      Host: 'env:ACME_TOKEN',
+      'Idempotency-Key': 'env:ACME_TOKEN',
+      'Proxy-Authorization': 'env:ACME_TOKEN',
+      Authorization: 'plain',
+      'X-Api-Key': 'Bearer env:ACME_TOKEN',
     },
   });
   t.deepEqual(

@@ -132,7 +132,12 @@ export class World {
       },
     });
     const replica: Replica = Object.assign(Object.create(runner) as Runner, {
-      ...{ store, works, hints, committed, observed, log },
+      store,
+      works,
+      hints,
+      committed,
+      observed,
+      log,
       work: (nodeId: string) => {
         const work = works.findLast(({ step }) => step.nodeId === nodeId);
         if (work === undefined) throw new Error(`${nodeId} was not begun`);

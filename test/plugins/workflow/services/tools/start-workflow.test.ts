@@ -65,8 +65,12 @@ test('a run is started for the tenant and in the name of the turn, and goes on b
   t.deepEqual(await told(tool, { workflow: 'add', input: { a: 1 } }), { run_id: 'run-1', status: 'running' });
   t.deepEqual(started, [
     {
-      ...{ tenantId: 'tenant', version: versionOf('add'), input: { a: 1 } },
-      ...{ startedBy: 'identity', userId: 'user', idempotency: undefined },
+      tenantId: 'tenant',
+      version: versionOf('add'),
+      input: { a: 1 },
+      startedBy: 'identity',
+      userId: 'user',
+      idempotency: undefined,
     },
   ]);
   t.deepEqual(waits, []);
@@ -75,7 +79,9 @@ test('a run is started for the tenant and in the name of the turn, and goes on b
 test('a call that waits is told the output', async (t) => {
   const { tool, waits } = await fixture();
   t.deepEqual(await told(tool, { workflow: 'add', wait_seconds: 60 }), {
-    ...{ run_id: 'run-1', status: 'completed', output: { sum: 3 } },
+    run_id: 'run-1',
+    status: 'completed',
+    output: { sum: 3 },
   });
   t.deepEqual(waits, [60_000]);
   t.true(tool.timeoutMs! > 60_000);
@@ -159,7 +165,8 @@ test('the catalog offers it as builtin/start_workflow, beside the tools of the a
   });
   const wishes = [{ ref: 'builtin/start_workflow', requiresApproval: true }];
   const { tools, missing } = await catalog.offer({
-    ...{ tenantId: 'tenant', wishes },
+    tenantId: 'tenant',
+    wishes,
     signal: new AbortController().signal,
   });
   t.deepEqual(missing, []);

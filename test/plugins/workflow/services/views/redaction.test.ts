@@ -91,7 +91,9 @@ test('events are stored without credentials; those that hold none are not copied
   const base = { nodeId: null, stepId: null, createdAt: 0 };
   const clean = { ...base, seq: 1, type: 'step.started', data: { attempt: 1, delivery: 1 } } as const;
   const failed = {
-    ...{ ...base, seq: 2, type: 'step.failed' as const },
+    ...base,
+    seq: 2,
+    type: 'step.failed' as const,
     data: { error: { code: 'x', message: `401 for ${GITHUB}` }, record: { note: KEY } },
   };
   const events = redactEvents([clean, failed], guard);

@@ -5,7 +5,12 @@ import { toStepHistory } from '../../../../../plugins/workflow/services/views/st
 
 function history(status: StepStatus, ...events: readonly [RunEventType, JsonObject][]) {
   const stored = events.map(([type, data], index) => ({
-    ...{ seq: index + 1, type, data, nodeId: 'n', stepId: 's', createdAt: index * 1000 },
+    seq: index + 1,
+    type,
+    data,
+    nodeId: 'n',
+    stepId: 's',
+    createdAt: index * 1000,
   }));
   return toStepHistory({ status } as StepRecord, stored).attempts;
 }

@@ -51,8 +51,10 @@ export function guardedCommits(define: Define): void {
       const run = runOf();
       const commit = (before = run) =>
         store.commit({
-          ...{ before, after: nextOf(before, { status: 'cancelled' }, [stepOf('a')]) },
-          ...{ events: eventsOf(1, 1), sinks: [] },
+          before,
+          after: nextOf(before, { status: 'cancelled' }, [stepOf('a')]),
+          events: eventsOf(1, 1),
+          sinks: [],
         });
       t.false(await commit());
       await store.create({ state: run, events: [], sinks: [] });

@@ -179,8 +179,12 @@ function modelThat(doGenerate: LanguageModelV4['doGenerate']): LanguageModelV4 {
     throw new Error('streams nothing');
   };
   return {
-    ...{ specificationVersion: 'v4', provider: 'own', modelId: 'own-1', supportedUrls: {} },
-    ...{ doGenerate, doStream },
+    specificationVersion: 'v4',
+    provider: 'own',
+    modelId: 'own-1',
+    supportedUrls: {},
+    doGenerate,
+    doStream,
   };
 }
 

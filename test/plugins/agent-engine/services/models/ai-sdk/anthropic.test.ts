@@ -8,7 +8,8 @@ import { clientOf, warningsOf } from './clients.ts';
 const WEATHER = {
   type: 'function',
   function: {
-    ...{ name: 'weather', description: 'Tells the weather' },
+    name: 'weather',
+    description: 'Tells the weather',
     parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   },
 } as const;
@@ -39,8 +40,13 @@ test('a conversation reaches Anthropic in its own format', async (t) => {
         { role: 'tool', tool_call_id: 'call_1', content: 'Rain' },
         { role: 'user', content: 'And now?' },
       ],
-      ...{ max_tokens: 100, temperature: 0.5, stop: 'END', user: 'u-1' },
-      ...{ tools: [WEATHER], tool_choice: 'required', parallel_tool_calls: false },
+      max_tokens: 100,
+      temperature: 0.5,
+      stop: 'END',
+      user: 'u-1',
+      tools: [WEATHER],
+      tool_choice: 'required',
+      parallel_tool_calls: false,
     },
     context(),
   );
@@ -48,8 +54,12 @@ test('a conversation reaches Anthropic in its own format', async (t) => {
   t.is(request?.path, '/v1/messages');
   t.like(request?.headers, { 'x-api-key': API_KEY, 'x-request-id': 'request-1' });
   t.like(request?.body, {
-    ...{ model: 'claude-sonnet-4-5', max_tokens: 100, temperature: 0.5, stop_sequences: ['END'] },
-    ...{ system: [{ type: 'text', text: 'Be brief.' }], metadata: { user_id: 'u-1' } },
+    model: 'claude-sonnet-4-5',
+    max_tokens: 100,
+    temperature: 0.5,
+    stop_sequences: ['END'],
+    system: [{ type: 'text', text: 'Be brief.' }],
+    metadata: { user_id: 'u-1' },
     tool_choice: { type: 'any', disable_parallel_tool_use: true },
   });
   t.like(request?.body.tools[0], { name: 'weather', description: 'Tells the weather' });
@@ -75,8 +85,10 @@ test('a whole answer has text, thoughts, calls, its reason and all counts', asyn
       ],
       stop_reason: 'tool_use',
       usage: {
-        ...{ input_tokens: 10, output_tokens: 5 },
-        ...{ cache_read_input_tokens: 30, cache_creation_input_tokens: 7 },
+        input_tokens: 10,
+        output_tokens: 5,
+        cache_read_input_tokens: 30,
+        cache_creation_input_tokens: 7,
       },
     }),
   );
@@ -87,11 +99,14 @@ test('a whole answer has text, thoughts, calls, its reason and all counts', asyn
   t.is(choice?.finish_reason, 'tool_calls');
   t.like(choice?.message, { role: 'assistant', content: 'Let me look.', reasoning_content: 'Hm.' });
   t.like(choice?.message.tool_calls?.[0], {
-    ...{ id: 'toolu_1', type: 'function' },
+    id: 'toolu_1',
+    type: 'function',
     function: { name: 'weather', arguments: '{"city":"Oslo"}' },
   });
   t.deepEqual(completion.usage, {
-    ...{ prompt_tokens: 47, completion_tokens: 5, total_tokens: 52 },
+    prompt_tokens: 47,
+    completion_tokens: 5,
+    total_tokens: 52,
     prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 7 },
   });
 });

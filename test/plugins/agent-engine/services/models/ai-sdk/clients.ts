@@ -24,7 +24,11 @@ export async function clientOf(
   const createModel = await loadProvider(`@ai-sdk/${provider}`);
   const name = provider === 'anthropic' ? 'claude-sonnet-4-5' : 'gemini-2.5-flash';
   return createAISDKClient({
-    ...{ provider, apiKey: API_KEY, log: warningsOf().log, clock: systemClock, ids: createIds(systemClock) },
+    provider,
+    apiKey: API_KEY,
+    log: warningsOf().log,
+    clock: systemClock,
+    ids: createIds(systemClock),
     createModel: (fetch) => createModel({ apiKey: API_KEY, baseURL: url, fetch }, name),
     ...options,
     retry: { baseMs: 1, ...options.retry },

@@ -20,7 +20,10 @@ test('a conversation reaches Google in its own format', async (t) => {
         // Google has one place for what the system says.
         { role: 'developer', content: 'Be brief.' },
       ],
-      ...{ max_completion_tokens: 50, top_p: 0.9, seed: 7, tools: [CLOCK] },
+      max_completion_tokens: 50,
+      top_p: 0.9,
+      seed: 7,
+      tools: [CLOCK],
       tool_choice: { type: 'function', function: { name: 'clock' } },
     },
     context(),
@@ -45,13 +48,18 @@ test('a conversation reaches Google in its own format', async (t) => {
 test('text and thoughts come whole and streamed, with the same counts', async (t) => {
   const parts = [{ text: 'Hm.', thought: true }, { text: 'It is ' }, { text: 'noon.' }];
   const usageMetadata = {
-    ...{ promptTokenCount: 20, candidatesTokenCount: 4, thoughtsTokenCount: 3 },
-    ...{ cachedContentTokenCount: 12, totalTokenCount: 27 },
+    promptTokenCount: 20,
+    candidatesTokenCount: 4,
+    thoughtsTokenCount: 3,
+    cachedContentTokenCount: 12,
+    totalTokenCount: 27,
   };
   await using provider = await startFakeProvider(google({ parts, usageMetadata }));
   await using client = await clientOf('google', provider.url);
   const usage = {
-    ...{ prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 },
+    prompt_tokens: 20,
+    completion_tokens: 7,
+    total_tokens: 27,
     prompt_tokens_details: { cached_tokens: 12 },
     completion_tokens_details: { reasoning_tokens: 3 },
   };
