@@ -5,7 +5,7 @@ import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
 import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
 import type { Access } from '../api/access.ts';
 import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
-import { type DeclaredService, ServiceCollision } from './declared-service.ts';
+import type { DeclaredService } from './declared-service.ts';
 
 /** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */
 export interface CompiledMethod extends ProtoMethod {
@@ -39,7 +39,7 @@ export interface CompiledService {
  * Reads the proto file and joins it with what is declared.
  *
  * @throws GrpcDeclarationError for a file that cannot be read, a service that it does not declare, a method that is
- * declared on one side only; Error for a member of another form than a method needs. Schemas are compiled at the first request.
+ * declared on one side only; Error for a malformed member. Schemas are compiled at the first request.
  */
 export function compileService(service: GrpcService, owner: string, inFlight: InFlight): CompiledService {
   const { service: name, methods: implemented } = service;
@@ -101,24 +101,15 @@ function withScope(access: Access, effect: string): Access {
   return access.scopes.length > 0 ? access : { ...access, scopes: ['execute'] };
 }
 
-/**
- * The methods that are live, immutable: a change of plugins builds a new table and swaps it in, so a call sees either all
- * methods of a plugin or none.
- */
+/** The live methods, immutable: a change of plugins swaps in a new table, so a call sees all of a plugin or nothing. */
 export class MethodTable {
   readonly services: readonly CompiledService[];
   readonly #methods = new Map<string, CompiledMethod>();
 
-  /** @throws ServiceCollision naming both owners. */
+  /** @param services of distinct names, see `requireDistinct` */
   constructor(services: readonly CompiledService[]) {
     this.services = services;
-    const owners = new Map<string, string>();
-    for (const { name, owner, methods } of services) {
-      const other = owners.get(name);
-      if (other !== undefined) throw new ServiceCollision(name, other, owner);
-      owners.set(name, owner);
-      for (const method of methods) this.#methods.set(method.path, method);
-    }
+    for (const { methods } of services) for (const method of methods) this.#methods.set(method.path, method);
   }
 
   /** Finds the method of a path: `/svc.notes.v1.NotesService/GetNote`. */

@@ -23,9 +23,8 @@ interface EndingParts {
 export type Ending = ReturnType<typeof createEnding>;
 
 /**
- * The one end of a call: the first of the handler, a deadline, a stop and the client decides it. The audit record
- * is in the journal before the last message (of a stream: the status) leaves, so that nothing a client has seen whole can
- * be missing after a crash.
+ * The one end of a call: the first of the handler, a deadline, a stop and the client decides it. The audit record is in
+ * the journal before the last message (of a stream: the status) leaves, so that a crash loses nothing a client saw.
  */
 export function createEnding(state: GrpcState, { trail, log, logFailure, clock, ids }: EndingParts) {
   let isDecided = false;

@@ -111,7 +111,7 @@ async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/** The metadata of a call as headers of an HTTP request, so that credentials, traces and addresses are read by the same code. */
+/** The metadata of a call as HTTP headers, so that the same code reads credentials, traces and addresses. */
 export class GrpcRequest implements AddressedRequest {
   readonly socket: { readonly remoteAddress: string | undefined };
   readonly headers: Readonly<Record<string, string | undefined>>;

@@ -66,7 +66,7 @@ export class GrpcState extends CallState {
     this.stream.header.set('x-ratelimit-remaining', String(remaining));
   }
 
-  /** Ends the call: nothing is read or written any more, `signal` aborts, and the callback of `whenAborted` is called. */
+  /** Ends the call: nothing is read or written any more, `signal` aborts, the callback of `whenAborted` is called. */
   override abort(reason: Error): void {
     if (this.isAborted) return;
     super.abort(reason);

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import { lazy } from '../../foundation/base/lazy.ts';
 import { type Door, openDoor } from '../../foundation/grpc/door.ts';
+import type { TlsFiles } from '../../foundation/grpc/tls.ts';
+import type { Address } from '../../foundation/http/address.ts';
 import { type DeclaredService, requireDistinct } from './declared-service.ts';
 import type { GrpcServer, GrpcServerOptions } from './server.ts';
 
@@ -13,12 +15,21 @@ interface Loaded {
   readonly swap: (services: readonly DeclaredService[]) => () => void;
 }
 
+/** How gRPC is served. */
+export interface GrpcOptions extends GrpcServerOptions {
+  readonly address: Address;
+  /** Without it connections are not encrypted. */
+  readonly tls?: TlsFiles | undefined;
+  /** Milliseconds between looks at the files of TLS; default 30 000. */
+  readonly tlsInterval?: number;
+}
+
 /**
- * gRPC in a gateway. The address opens with the first plugin that has a service; the server behind it is made with the first
- * connection: until then nothing of the library is loaded, which would be a tenth of all modules. TLS needs it at once.
+ * gRPC in a gateway. The address opens with the first plugin that has a service; the server behind it is made with the
+ * first connection: until then nothing of the library is loaded, a tenth of all modules. TLS needs it at once.
  */
-export function createGrpc(options: GrpcServerOptions) {
-  const { address, tls, chain } = options;
+export function createGrpc(options: GrpcOptions) {
+  const { address, tls, tlsInterval, chain } = options;
   const { log } = chain;
   let live: readonly DeclaredService[] = [];
   let isUsed = false;
@@ -26,12 +37,18 @@ export function createGrpc(options: GrpcServerOptions) {
   let opening: Promise<Door> | undefined;
   let door: Door | undefined;
 
+  async function secured() {
+    if (tls === undefined) return undefined;
+    const { openTls } = await import('../../foundation/grpc/tls.ts');
+    return openTls(tls, chain, tlsInterval);
+  }
+
   async function load(): Promise<Loaded> {
     const [{ GrpcServer }, { compiledOf }] = await Promise.all([
       import('./server.ts'),
       import('./compiled-service.ts'),
     ]);
-    const server = new GrpcServer(options);
+    const server = new GrpcServer(options, await secured());
     const usable = (service: DeclaredService) => {
       try {
         return [compiledOf(service)];
@@ -61,13 +78,14 @@ export function createGrpc(options: GrpcServerOptions) {
   return {
     /** `127.0.0.1:50051`, with the port that the system chose; `undefined` while it does not listen. */
     get address(): string | undefined {
-      return door?.address ?? loaded?.server.address;
+      return door?.address;
     },
 
-    /** Binds the address, unless it is bound. @throws ListenError naming plugin, address and variable, or what is wrong with TLS. */
+    /** Binds the address, unless it is bound. @throws ListenError with plugin, address and variable, or TLS's fault. */
     async open(owner: string): Promise<void> {
-      if (tls !== undefined) return (await loading.get()).server.open(owner);
-      opening ??= openDoor(address, owner, { connected: (socket) => void connected(socket), log });
+      if (tls !== undefined) await loading.get();
+      const isTls = tls !== undefined;
+      opening ??= openDoor(address, owner, { connected: (socket) => void connected(socket), isTls, log });
       try {
         door = await opening;
       } catch (failure) {
@@ -95,7 +113,6 @@ export function createGrpc(options: GrpcServerOptions) {
       door = undefined;
       void opened?.close();
       opened?.cut();
-      await loaded?.server.abandon();
     },
 
     /** Stops accepting, asks every connection to go, and resolves when all calls are over. */

@@ -22,8 +22,8 @@ const MAX_WATCHES = 1000;
 const LOOK_INTERVAL = 250;
 
 /**
- * Reports to load balancers whether a service is served: every live one is as healthy as the gateway, and so is the empty name.
- * It is open to everybody, not limited and not recorded, like `/health/*`.
+ * Reports to load balancers whether a service is served: every live one is as healthy as the gateway, and so is the
+ * empty name. It is open to everybody, not limited and not recorded, like `/health/*`.
  *
  * @param table the methods that are live
  * @param isServing false before everything is up, and from the beginning of the end

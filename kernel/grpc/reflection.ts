@@ -10,9 +10,9 @@ const VERSIONS = ['v1', 'v1alpha'] as const;
 const MAX_DURATION = 300_000;
 
 /**
- * `grpc.reflection.v1` and `v1alpha`: tells tools which services there are and what their messages look like. It follows the
- * live services, within a call, too. Callers that may read may ask: any credential with the scope `read`, and without one
- * callers on the loopback interface (decisions 0.2).
+ * `grpc.reflection.v1` and `v1alpha`: tells tools which services there are and what their messages look like. It
+ * follows the live services, within a call, too. Callers that may read may ask: any credential with the scope `read`,
+ * and without one callers on the loopback interface (decisions 0.2).
  */
 export function reflectionServices(table: () => MethodTable): readonly GrpcService[] {
   let indexed: { readonly table: MethodTable; readonly index: DescriptorIndex } | undefined;

@@ -41,9 +41,9 @@ const MAX_METADATA = 32 * 1024;
 export type ServeCall = (table: MethodTable, path: string, stream: CallStream) => CallEvents;
 
 /**
- * The way of a gRPC call, in the specification's order, and with the very functions that the stages of HTTP are made of:
- * Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC, RateLimit, Handler, and the stages of plugins before Auth and after RBAC. Nothing of the call but its metadata
- * is read before it may go on.
+ * The way of a gRPC call, in the specification's order, and with the very functions that the stages of HTTP are made
+ * of: Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC, RateLimit, Handler, and the stages of plugins
+ * before Auth and after RBAC. Nothing of the call but its metadata is read before it may go on.
  */
 export function createServeCall(services: GrpcChainServices): ServeCall {
   const { authentication, anonymousAllowed, limits, clock, ids } = services;

@@ -4,10 +4,8 @@ import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/g
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../../foundation/base/in-flight.ts';
 import { CallStream } from '../../foundation/grpc/call-stream.ts';
-import { type Door, openDoor } from '../../foundation/grpc/door.ts';
 import { createDispatchingServer, resetStream, type WireCall } from '../../foundation/grpc/grpc-js-seams.ts';
-import { logRefusedClients, openTls, type Tls, type TlsFiles } from '../../foundation/grpc/tls.ts';
-import type { Address } from '../../foundation/http/address.ts';
+import { logRefusedClients, type Tls } from '../../foundation/grpc/tls.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
 import { createHealth } from './health.ts';
 import { reflectionServices } from './reflection.ts';
@@ -15,27 +13,15 @@ import { createServeCall, type GrpcChainServices } from './serve-call.ts';
 
 /** What a gRPC server is made of. */
 export interface GrpcServerOptions {
-  readonly address: Address;
   readonly chain: GrpcChainServices;
   /** What health reports: false before everything is up, and from the beginning of the end. */
   readonly isServing: () => boolean;
-  /** Without it connections are not encrypted. */
-  readonly tls?: TlsFiles | undefined;
-  /** Milliseconds between looks at the files of TLS; default 30 000. */
-  readonly tlsInterval?: number;
   /** Bytes of a message at most, in both directions, after decompression. Default 4 MiB. */
   readonly maxMessage?: number;
   /** Calls that one connection may have open. Default 256; more wait in the client. */
   readonly maxStreams?: number;
   /** Milliseconds after which a client that takes nothing is given up. Default 60 000, as for event streams. */
   readonly slowClient?: number;
-}
-
-/** An address of its own. */
-interface Listener {
-  readonly door: Door;
-  readonly injector: ConnectionInjector;
-  readonly tls: Tls | undefined;
 }
 
 const MAX_MESSAGE = 4 * 1024 * 1024;
@@ -48,11 +34,10 @@ const PING_AFTER = 60_000;
 const PING_TIMEOUT = 20_000;
 
 /**
- * The gRPC server of the process, with the services of the plugins that are live, health and reflection. It does not
- * listen before a plugin has a service; from then on it stays open until it is closed.
+ * The gRPC server of the process, with the services of the plugins that are live, health and reflection. It listens
+ * nowhere: connections are handed to it.
  *
- * HTTP/2 itself bounds the entries of metadata (128) and how many calls a connection may reset. How often clients ping is
- * not limited.
+ * HTTP/2 itself bounds entries of metadata (128) and a connection's resets. How often clients ping is not limited.
  */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
@@ -61,13 +46,13 @@ export class GrpcServer {
   readonly #health: ReturnType<typeof createHealth>;
   readonly #kernels: readonly CompiledService[];
   #table: MethodTable;
-  #listener: Promise<Listener> | undefined;
-  #door: Door | undefined;
-  #adopter: ConnectionInjector | undefined;
-  #isUsed = false;
+  readonly #tls: Tls | undefined;
+  #connections: ConnectionInjector | undefined;
 
-  constructor(options: GrpcServerOptions) {
+  /** @param tls without it connections are not encrypted */
+  constructor(options: GrpcServerOptions, tls?: Tls) {
     this.#options = options;
+    this.#tls = tls;
     const { chain, isServing, maxMessage = MAX_MESSAGE, slowClient = SLOW_CLIENT } = options;
     const serve = createServeCall(chain);
     const limits = { maxMessage, slowClient };
@@ -81,69 +66,31 @@ export class GrpcServer {
     );
   }
 
-  /** `127.0.0.1:50051`, with the port that the system chose; `undefined` while it does not listen. */
-  get address(): string | undefined {
-    return this.#door?.address;
-  }
-
-  /** Serves a connection that came in elsewhere, without TLS. */
+  /** Serves a connection that was accepted elsewhere. */
   adopt(socket: Socket): void {
-    this.#adopter ??= this.#server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.#adopter.injectConnection(socket);
-  }
-
-  /**
-   * Binds the address, unless it is bound. `owner` is the plugin that needs it.
-   *
-   * @throws ListenError naming plugin, address and variable, or what `openTls` throws.
-   */
-  async open(owner: string): Promise<void> {
-    this.#listener ??= this.#listen(owner);
-    try {
-      await this.#listener;
-    } catch (failure) {
-      this.#listener = undefined;
-      throw failure;
-    }
+    this.#connections ??= this.#injector();
+    this.#connections.injectConnection(socket);
   }
 
   /**
    * Builds the table of these services and the kernel's own; the returned function swaps it in at once. Calls under way
    * go on with the handlers that they started with.
-   *
-   * @throws ServiceCollision
    */
   prepare(services: readonly CompiledService[]): () => void {
     const table = new MethodTable([...this.#kernels, ...services]);
     return () => {
       this.#table = table;
-      if (services.length > 0) this.#isUsed = true;
       this.#health.changed();
     };
   }
 
-  /** Closes the address when no service was ever live: the change that it was opened for has failed. */
-  async abandon(): Promise<void> {
-    if (this.#isUsed || this.#listener === undefined) return;
-    const opening = this.#listener;
-    this.#listener = undefined;
-    this.#door = undefined;
-    const listener = await opening.catch(() => undefined);
-    listener?.tls?.close();
-    void listener?.door.close();
-    listener?.injector.destroy();
-    listener?.door.cut();
-  }
-
   /**
-   * Stops accepting, asks every connection to go, and resolves when all calls are over. What watches health, and
-   * reflection, ends at once with UNAVAILABLE.
+   * Asks every connection to go, and resolves when all calls are over. What watches health, and reflection, ends at once
+   * with UNAVAILABLE.
    */
   async close(): Promise<void> {
-    const listener = await this.#listener?.catch(() => undefined);
-    if (listener === undefined && this.#adopter === undefined) return;
-    listener?.tls?.close();
-    const gone = listener?.door.close();
+    this.#tls?.close();
+    if (this.#connections === undefined) return;
     this.#health.close();
     // Clients that watch health get the new status before their calls are ended.
     await nextTurn();
@@ -151,13 +98,20 @@ export class GrpcServer {
     const { promise, resolve } = Promise.withResolvers<void>();
     // Its error is about servers that were not listening, as those of injected connections never are.
     this.#server.tryShutdown(() => resolve());
-    await Promise.all([gone, promise]);
+    await promise;
   }
 
   /** Cuts what is still open. */
   destroy(): void {
     this.#server.forceShutdown();
-    this.#door?.cut();
+  }
+
+  #injector(): ConnectionInjector {
+    const injector = this.#server.createConnectionInjector(
+      this.#tls?.credentials ?? ServerCredentials.createInsecure(),
+    );
+    if (this.#tls !== undefined) logRefusedClients(this.#server, this.#options.chain);
+    return injector;
   }
 
   /** No caller could handle a failure here: the call ends, and the process goes on. */
@@ -168,26 +122,6 @@ export class GrpcServer {
       this.#options.chain.log.error({ err }, 'a gRPC call could not be accepted');
       resetStream(call);
     }
-  }
-
-  async #listen(owner: string) {
-    const { address, tls: files, tlsInterval, chain } = this.#options;
-    const tls = files === undefined ? undefined : await openTls(files, chain, tlsInterval);
-    const credentials = tls?.credentials ?? ServerCredentials.createInsecure();
-    const injector = this.#server.createConnectionInjector(credentials);
-    try {
-      this.#door = await openDoor(address, owner, {
-        connected: (socket) => injector.injectConnection(socket),
-        isTls: tls !== undefined,
-        log: chain.log,
-      });
-    } catch (failure) {
-      tls?.close();
-      injector.destroy();
-      throw failure;
-    }
-    if (tls !== undefined) logRefusedClients(this.#server, chain);
-    return { door: this.#door, injector, tls };
   }
 }
 

@@ -4,6 +4,7 @@ import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod } from '../../../kernel/api/grpc.ts';
 import { compileService, MethodTable } from '../../../kernel/grpc/compiled-service.ts';
+import { requireDistinct } from '../../../kernel/grpc/declared-service.ts';
 import { notesService, OTHER_PROTO, pingService } from './kit.ts';
 
 const compile = (service: GrpcService, owner = 'notes') => compileService(service, owner, new InFlight());
@@ -88,7 +89,7 @@ test('the request of a handler has the type of its schema', (t) => {
 
 test('one service of two plugins is refused, and both are named', (t) => {
   const services = [compile(pingService('a'), 'alpha'), compile(pingService('b'), 'beta')];
-  const error = t.throws(() => new MethodTable(services), { name: 'ServiceCollision' }) as Error & {
+  const error = t.throws(() => requireDistinct(services), { name: 'ServiceCollision' }) as Error & {
     owners: string[];
   };
   t.is(error.message, 'the gRPC service svc.notes.v1.PingService is served by both alpha and beta');

@@ -25,8 +25,9 @@ import { createCredentialWatch } from '../../../kernel/auth/credential-watch.ts'
 import { openAuthentication } from '../../../kernel/auth/open-authentication.ts';
 import { createApplication } from '../../../kernel/chain/application.ts';
 import { RequestLimits } from '../../../kernel/chain/rate-limit.ts';
-import { type CompiledService, compileService } from '../../../kernel/grpc/compiled-service.ts';
-import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
+import { compileService } from '../../../kernel/grpc/compiled-service.ts';
+import type { DeclaredService } from '../../../kernel/grpc/declared-service.ts';
+import { createGrpc, type GrpcOptions } from '../../../kernel/grpc/grpc.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
 import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
@@ -98,7 +99,7 @@ export interface GrpcTestOptions {
   readonly isServing?: () => boolean;
   /** False leaves the address closed. */
   readonly open?: boolean;
-  readonly server?: Partial<GrpcServerOptions>;
+  readonly server?: Partial<GrpcOptions>;
 }
 
 export type GrpcTest = Awaited<ReturnType<typeof startGrpc>>;
@@ -167,15 +168,20 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     credentials: createCredentialWatch(authentication.chain, authentication.tenants),
     stages: () => [],
   };
-  const server = new GrpcServer({
+  const server = createGrpc({
     address: { host: '127.0.0.1', port: 0, variable: 'SVC_GRPC_ADDR' },
     chain: { ...parts, grpc: metrics.grpc },
     isServing: options.isServing ?? (() => true),
     ...options.server,
   });
   const inFlight = new InFlight();
-  const compile = (service: GrpcService, owner = 'notes', calls = inFlight): CompiledService =>
-    compileService(service, owner, calls);
+  const compile = (declaration: GrpcService, owner = 'notes', calls = inFlight): DeclaredService => ({
+    name: declaration.service,
+    owner,
+    declaration,
+    inFlight: calls,
+    compiled: compileService(declaration, owner, calls),
+  });
   if (options.open !== false) await server.open('notes');
   server.prepare((options.services ?? [notesService()]).map((service) => compile(service)))();
 
