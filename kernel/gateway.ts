@@ -86,8 +86,8 @@ export interface Gateway {
   readonly services: KernelServices;
   readonly host: PluginHost;
   /**
-   * Ends it: not ready, clients are asked to leave for `SVC_STOP_DELAY`, no new connections, what is in flight finishes within
-   * `SVC_DRAIN_TIMEOUT`, the rest is aborted, plugins stop, audit is written. A second call waits for the first.
+   * Ends it: not ready, clients are asked to leave for `SVC_STOP_DELAY`, no new connections, what is in flight finishes
+   * within `SVC_DRAIN_TIMEOUT`, the rest is aborted, plugins stop, audit is written. A second call waits for the first.
    */
   stop(): Promise<void>;
 }
@@ -422,8 +422,8 @@ async function stop(
   void configuration.close();
   if (settings.stopDelay > 0) await pause(settings.stopDelay);
   const until = clock.monotonic() + settings.drainTimeout;
-  // Background work ends in parallel with the requests, so that a long stream does not use up its time. `plugins.stop` waits for what still
-  // runs when the requests have ended, in the rest of that time and before any plugin ends.
+  // Background work ends in parallel with the requests, so that a long stream does not use up its time. `plugins.stop`
+  // waits for what still runs when the requests have ended, in the rest of that time and before any plugin ends.
   plugins.drain(settings.drainTimeout);
   const ended = Promise.all([listeners.close(), grpc.close()]);
   await within(settings.drainTimeout, 'the requests in flight', ended).catch((err: unknown) =>

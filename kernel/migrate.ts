@@ -21,8 +21,8 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the tables of the kernel and of every plugin that would run to their newest form, and serves nothing: for a step
- * of its own before new replicas start. Those that run meanwhile go on, since migrations only add to what they know.
+ * Brings the tables of the kernel and of every plugin that would run to their newest form, and serves nothing: for a
+ * step of its own before new replicas start. Those that run go on, since migrations only add to what they know.
  *
  * @returns the names of the owners, in order
  * @throws what stands in the way: the database, gateway.yaml, a plugin that cannot be loaded, a migration

@@ -121,8 +121,8 @@ async function orExit<T>(read: () => T | Promise<T>): Promise<T> {
 const FIRST_CHAT_PATH = '/v1/chat/completions';
 
 /**
- * What `npm start` prints outside production: a first chat to copy and paste. A token that the gateway made is shown; one that
- * the operator has set does not go to a terminal or a log.
+ * What `npm start` prints outside production: a first chat to copy and paste. A token that the gateway made is shown;
+ * one that the operator has set does not go to a terminal or a log.
  */
 function firstChat(url: string, { source, token }: AcpToken): string {
   const authorization =
@@ -146,7 +146,7 @@ async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Pro
   );
 }
 
-/** The same signal again at once is one: a terminal signals the gateway, and npm passes on the signal that it got itself. */
+/** The same signal again at once is one: a terminal signals the gateway, and npm passes its own on. */
 const SAME_SIGNAL_MS = 500;
 
 /** The first signal stops cleanly; a later one ends at once. */
@@ -186,8 +186,8 @@ interface Running {
 const CRASH_GRACE = 15_000;
 
 /**
- * After an unhandled error the state is unknown: the supervisor starts a fresh process. What is in flight finishes first, since it has most likely nothing to do
- * with it. A plugin in whose code the error has its origin is named, and remembered.
+ * After an unhandled error the state is unknown: the supervisor starts a fresh process. What is in flight finishes
+ * first: it has most likely nothing to do with it. The plugin in whose code the error began is named and remembered.
  */
 async function crash(running: Running, err: unknown): Promise<void> {
   const { settings, crashes, logging, gateway } = running;

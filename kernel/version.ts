@@ -6,7 +6,7 @@ export const VERSION: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version;
 
-/** The version of the contract with plugins: what `kernel: '^1.0.0'` in a definition asks for. `npm run contract` says what it has to be. */
+/** The version of the contract with plugins, as in `kernel: '^1.0.0'`. `npm run contract` says what it has to be. */
 export const KERNEL_VERSION = '1.1.0';
 
 /** The folder of the plugins that come with the gateway. */

@@ -13,8 +13,8 @@ const ALLOW: Decision = Object.freeze({ allow: true });
 const UNAUTHENTICATED: Decision = Object.freeze({ allow: false, reason: 'unauthenticated' });
 
 /**
- * The permission matrix: may `identity` call a route or method that states `access` (specification 1, Roles; decisions 0.2,
- * 0.6, 1.9)? `method` is the HTTP method; gRPC reads pass as `GET`. Pure, and the only place where a rule is interpreted.
+ * The permission matrix: may `identity` call a route or method that states `access` (specification 1, Roles; decisions
+ * 0.2, 0.6, 1.9)? `method` is the HTTP method; gRPC reads pass as `GET`. Pure; rules are interpreted here only.
  */
 export function decide(access: Access, identity: Identity, method: string, caller: Caller): Decision {
   if (access.kind === 'public') return ALLOW;

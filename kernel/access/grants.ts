@@ -30,8 +30,8 @@ export const GrantErrors = defineErrors({
 
 /**
  * What keeps `granter` from making a credential with this grant (decisions 1.2). Role `admin` may grant every role, an
- * `owner` also `user`, every other granter the roles that it has. A granter may grant a scope that it has, or that a role
- * which it may grant carries; `admin` only when it has it. `also` names scopes of plugins' routes, in addition to the known ones.
+ * `owner` also `user`, every other granter the roles that it has. A granter may grant a scope that it has, or that a
+ * role which it may grant carries; `admin` only when it has it. `also` names scopes of plugins' routes as well.
  */
 export function grantProblems(
   granter: Identity,
@@ -65,8 +65,8 @@ export function grantProblems(
 }
 
 /**
- * Throws unless `granter` may make a credential with this grant; the error lists all problems together. Asked before a key
- * is created, and before one is rotated: the receiver of the new raw key gets its permissions.
+ * Throws unless `granter` may make a credential with this grant; the error lists all problems together. Asked before a
+ * key is created, and before one is rotated: the receiver of the new raw key gets its permissions.
  */
 export function requireGrant(granter: Identity, grant: Grant, also?: ReadonlySet<string>): void {
   const { unknown, refused } = grantProblems(granter, grant, also);

@@ -1,7 +1,7 @@
 import type { Access } from '../api/access.ts';
 import { ADMIN_SCOPE, GENERAL_SCOPES } from './scopes.ts';
 
-/** The tenant that exists from the first start; its administrators are the operators of the deployment (decisions 0.6). */
+/** The tenant of the first start; its administrators are the operators of the deployment (decisions 0.6). */
 export const DEFAULT_TENANT_ID = '00000000-0000-0000-0000-000000000001';
 
 /** How a caller proved its identity. Plugins add their own (`channel_session`). */
@@ -14,7 +14,7 @@ export interface Identity {
   /** Always from the credential, never from a header. Empty for a caller without a valid one. */
   readonly tenantId: string;
   readonly roles: readonly string[];
-  /** Effective scopes: those of the credential together with those its roles carry. Ask with `hasScope`: `x:*` covers `x:read`. */
+  /** Effective scopes: the credential's and those of its roles. Ask with `hasScope`: `x:*` covers `x:read`. */
   readonly scopes: ReadonlySet<string>;
   readonly method: AuthMethod;
 }
@@ -31,9 +31,9 @@ export const OPERATOR_ROLES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True for callers who reach across tenants, and then within their scopes: the default tenant's `admin` role or scope and
- * its governance roles (decisions 0.6). Its users are not operators, and neither is its `owner`, who has everything of the
- * default tenant only, even with a governance role as well.
+ * True for callers who reach across tenants, and then within their scopes: the default tenant's `admin` role or scope
+ * and its governance roles (decisions 0.6). Its users are not operators, and neither is its `owner`, who has everything
+ * of the default tenant only, even with a governance role as well.
  */
 export function isOperator(identity: Identity): boolean {
   if (identity.tenantId !== DEFAULT_TENANT_ID) return false;
@@ -50,10 +50,10 @@ export const ANONYMOUS: Identity = Object.freeze({
   method: 'anonymous',
 });
 
-/** A caller who presented a credential that does not hold. Unlike `ANONYMOUS` it is never served as the default tenant. */
+/** A caller whose credential does not hold. Unlike `ANONYMOUS` it is never served as the default tenant. */
 export const REJECTED: Identity = Object.freeze({ ...ANONYMOUS, method: 'rejected' });
 
-/** The identity of callers that protected mode serves without a credential: a user of the default tenant without any role (decisions 0.2). */
+/** Callers whom protected mode serves without a credential: users of the default tenant, no role (decisions 0.2). */
 export const LOCAL_ANONYMOUS: Identity = Object.freeze({
   ...ANONYMOUS,
   tenantId: DEFAULT_TENANT_ID,
@@ -64,13 +64,13 @@ export const LOCAL_ANONYMOUS: Identity = Object.freeze({
 export interface Caller {
   /** True for a connection from the loopback interface that shows no sign of a proxy (decisions 0.2). */
   readonly loopback: boolean;
-  /** `SVC_ALLOW_ANONYMOUS`: true serves every caller without a credential, false none, `undefined` loopback callers only. */
+  /** `SVC_ALLOW_ANONYMOUS`: true serves every caller without a credential, false none, `undefined` loopback only. */
   readonly anonymousAllowed: boolean | undefined;
 }
 
 /**
- * As whom a request goes on: on `open` routes a caller without a credential becomes `LOCAL_ANONYMOUS` where protected mode
- * allows it; every other caller keeps its identity. Asked before the tenant is looked up, and again by `decide`.
+ * As whom a request goes on: on `open` routes a caller without a credential becomes `LOCAL_ANONYMOUS` where protected
+ * mode allows it; every other caller keeps its identity. Asked before the tenant is looked up, and again by `decide`.
  */
 export function actingIdentity(access: Access, identity: Identity, caller: Caller): Identity {
   if (identity.method !== 'anonymous') return identity;

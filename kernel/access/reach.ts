@@ -12,8 +12,8 @@ export function reachOf(identity: Identity): string | undefined {
 }
 
 /**
- * The tenant whose records are shown to a caller who asks for those of `wanted`. Undefined stands for all tenants: operators who name none get
- * all. Null where `wanted` is out of reach, or no id: there is nothing to show.
+ * The tenant whose records are shown to a caller who asks for those of `wanted`. Undefined stands for all tenants:
+ * operators who name none get all. Null where `wanted` is out of reach, or no id: there is nothing to show.
  */
 export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
   const reach = reachOf(identity);
@@ -21,7 +21,7 @@ export function narrowedTo(identity: Identity, wanted: string | undefined): stri
   return isUuid(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }
 
-/** Throws `tenant.not-found` for a tenant out of reach: a caller that may not see a tenant must not learn that it exists. */
+/** Throws `tenant.not-found` for a tenant out of reach: callers that may not see it must not learn that it exists. */
 export function requireReach(identity: Identity, tenantId: string): void {
   const reach = reachOf(identity);
   if (reach !== undefined && reach !== tenantId) throw TenantErrors.notFound();

@@ -41,8 +41,8 @@ export function isRole(name: string): name is Role {
 }
 
 /**
- * True when a caller with the roles `held` passes a check for any one of `required`: it has one of them, or it is `admin`,
- * or the `owner` of its tenant. What lies outside the caller's tenant is not decided here but by `isOperator`.
+ * True when a caller with the roles `held` passes a check for any one of `required`: it has one of them, or it is
+ * `admin`, or the `owner` of its tenant. What lies outside the caller's tenant is not decided here but by `isOperator`.
  */
 export function hasAnyRole(held: readonly string[], required: readonly string[]): boolean {
   return held.some((role) => role === 'admin' || role === 'owner' || required.includes(role));

@@ -1,7 +1,7 @@
-/** The scopes that gate the tenant routes: safe methods, unsafe methods, and runs of chats, tools and workflows (decisions 1.9). */
+/** The scopes of the tenant routes: safe methods, unsafe methods, runs of chats, tools, workflows (decisions 1.9). */
 export const GENERAL_SCOPES: readonly string[] = ['read', 'write', 'execute'];
 
-/** The break-glass scope: it passes every scope check, and is only ever listed explicitly (specification 1, API key). */
+/** The break-glass scope: it passes every scope check, and is listed explicitly only (specification 1, API key). */
 export const ADMIN_SCOPE = 'admin';
 
 /** Carried by the role `owner`: every scope but `admin`. It cannot be listed on a credential. */

@@ -2,9 +2,11 @@
  * Who may call a route or method. Every one states a rule: without it nothing mounts.
  *
  * - `public`: anybody, a wrong credential does not matter.
- * - `open`: any credential, and without one only callers on the loopback interface, as the default tenant (decisions 0.2).
+ * - `open`: any credential, and without one only callers on the loopback interface, as the default tenant (decisions
+ *   0.2).
  * - `authenticated`: any valid credential, whatever its roles.
- * - `credential`: a valid credential of one of these kinds, whatever its roles: for routes whose callers sign their requests.
+ * - `credential`: a valid credential of one of these kinds, whatever its roles: for routes whose callers sign their
+ *   requests.
  * - `roles`: one of the roles (`admin` and, in its own tenant, `owner` pass) and one of the scopes.
  * - `governance`: one of the scopes, or the break-glass scope `admin`; with `operator` only from the default tenant.
  */
@@ -21,7 +23,7 @@ export const access = {
   public: (): Access => ({ kind: 'public' }),
   open: (scopes: readonly string[] = []): Access => ({ kind: 'open', scopes }),
   authenticated: (): Access => ({ kind: 'authenticated' }),
-  /** `access.credential('acme_hook')`: the `method` of the identities of an authenticator. The call has the tenant of its identity. */
+  /** `access.credential('acme_hook')`: the `method` of an authenticator's identities, whose tenant the call has. */
   credential: (...methods: readonly string[]): Access => ({ kind: 'credential', methods }),
   /** `access.role('user', { scopes: ['execute'] })`; the caller needs any one of the scopes. */
   role: (role: string | readonly string[], options: { scopes?: readonly string[] } = {}): Access => ({

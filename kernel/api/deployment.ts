@@ -24,8 +24,8 @@ export interface Deployment {
   /** All metrics in the text format of Prometheus, whose media type is `contentType`. */
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
   /**
-   * Calls `listener` with every line of this process's log from now on: JSON with a line break, credentials taken out. The listener must be quick and
-   * must not log; one that throws gets no more lines. Returns a function that ends this.
+   * Calls `listener` with every line of this process's log from now on: JSON with a line break, credentials taken out.
+   * The listener must be quick and must not log; one that throws gets no more lines. Returns a function that ends this.
    */
   followLog(listener: (line: string) => void): () => void;
 }

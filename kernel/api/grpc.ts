@@ -21,7 +21,7 @@ export interface GrpcCall<R = GrpcMessage> extends Call {
   send(message: GrpcMessage): Promise<void>;
   /** When the caller stops waiting (`signal` aborts then); `undefined` when it said nothing. */
   readonly deadline: Date | undefined;
-  /** Metadata of the request by its lower-case name; of several values the first. Binary entries (`…-bin`) are base64. */
+  /** Metadata of the request by lower-case name; of several values the first. Binary entries (`…-bin`) are base64. */
   metadata(name: string): string | undefined;
   /** Adds an entry to the initial metadata. Throws when they have been sent, with the first message. */
   header(name: string, value: string): void;
@@ -39,21 +39,21 @@ export interface GrpcMethodDefinition<S extends TSchema | undefined = undefined>
   /** One line for people. */
   readonly summary: string;
   /**
-   * `read`, `write` or `execute` is the scope that an access rule with an empty list of scopes asks for, and `x:*` asks for
-   * `x:read` of methods that read, for `x:write` of others. Default `write`.
+   * `read`, `write` or `execute` is the scope that an access rule with an empty list of scopes asks for, and `x:*` asks
+   * for `x:read` of methods that read, for `x:write` of others. Default `write`.
    */
   readonly effect?: GrpcEffect;
   /** Schema of each request; what does not match is INVALID_ARGUMENT and names each field. */
   readonly request?: S;
-  /** `standard` (default) counts the call against the tenant's, the user's or the address's window, once, however long it is. */
+  /** `standard` (default) counts the call, however long, once against the tenant's, user's or address's window. */
   readonly rateLimit?: 'standard' | 'none';
   /** The open call counts against `SVC_MAX_STREAMS_PER_USER`. */
   readonly countsAsStream?: boolean;
   /** Milliseconds that a call may take, whatever its client allows; default: what the client allows. */
   readonly timeout?: number;
   /**
-   * Unary and client-streaming: returns the response. Server- and bidi-streaming: an async generator of the responses, or
-   * sends them with `call.send` and returns when there are no more. Throws catalogued errors.
+   * Unary and client-streaming: returns the response. Server- and bidi-streaming: an async generator of the responses,
+   * or sends them with `call.send` and returns when there are no more. Throws catalogued errors.
    */
   handle(call: GrpcCall<Request<S>>): unknown;
 }
@@ -66,10 +66,10 @@ export interface GrpcMethod extends Omit<GrpcMethodDefinition, 'request' | 'hand
 }
 
 /**
- * A service of a proto file. Messages are plain objects on both sides: field names as in the proto file, 64-bit integers
- * as text (numbers are taken, too), enums by name, bytes as Buffer, `google.protobuf.Struct`, `Value` and `ListValue` as
- * plain JSON, `Timestamp` as RFC 3339 (a `Date` is taken, too). Absent scalars have their default; absent messages,
- * `optional` fields and members of a `oneof` are absent. Members that the response does not declare are left out.
+ * A service of a proto file. Messages are plain objects on both sides: field names as in the proto file, 64-bit
+ * integers as text (numbers are taken, too), enums by name, bytes as Buffer, `google.protobuf.Struct`, `Value` and
+ * `ListValue` as plain JSON, `Timestamp` as RFC 3339 (a `Date` is taken, too). Absent scalars have their default;
+ * absent messages, `optional` fields and members of a `oneof` are absent. What a response does not declare is left out.
  */
 export interface GrpcServiceDefinition {
   /** The file that declares the service. */
@@ -81,8 +81,9 @@ export interface GrpcServiceDefinition {
   /** Every method of the service, and nothing else. */
   readonly methods: Readonly<Record<string, GrpcMethod>>;
   /**
-   * True reads the proto file with the first connection of a client, and not when the plugin is set up: the gateway starts sooner and smaller. What
-   * is wrong with the declaration is then logged, and the service is UNIMPLEMENTED; for declarations that a test has checked. Default false.
+   * True reads the proto file with the first connection of a client, and not when the plugin is set up: the gateway
+   * starts sooner and smaller. What is wrong with the declaration is then logged, and the service is UNIMPLEMENTED; for
+   * declarations that a test has checked. Default false.
    */
   readonly lazy?: boolean;
 }

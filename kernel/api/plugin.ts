@@ -7,15 +7,16 @@ import type { Scope } from './scope.ts';
 
 /** Where the routes of a plugin listen. */
 export interface ListenRules {
-  /** Name of the `config` field, a `field.address`; where it has no value they are served on the gateway's own address. */
+  /** Name of the `config` field, a `field.address`; without a value they are served on the gateway's address. */
   readonly field: string;
-  /** Only routes whose paths begin with it listen there, the others on the gateway's own address. Default: all routes of the plugin. */
+  /** Only routes whose paths begin with it listen there, others on the gateway's address. Default: all routes. */
   readonly below?: string;
   /** Whether an address that cannot be had stops the start of the gateway. Default false: the plugin alone fails. */
   readonly isRequired?: boolean;
   /**
-   * In a process in which the plugin `without` does not run, this one is what the process is for. Unless `SVC_HOST` or `SAAS_API_PORT` says where the gateway listens, it
-   * then listens on the address of the field and nowhere else, or, where that has no value, on this one.
+   * In a process in which the plugin `without` does not run, this one is what the process is for. Unless `SVC_HOST` or
+   * `SAAS_API_PORT` says where the gateway listens, it then listens on the address of the field and nowhere else, or,
+   * where that has no value, on this one.
    */
   readonly alone?: { readonly without: string; readonly host: string; readonly port: number };
 }
@@ -29,8 +30,8 @@ export interface PluginDefinition<
   /** Unique, `[a-z][a-z0-9-]*`, the name of the folder. */
   readonly name: string;
   /**
-   * Names that the plugin had in earlier versions: its tables and migrations are taken over from them, and the times of its scheduled tasks. Keep the names
-   * for as long as a deployment may come from such a version.
+   * Names that the plugin had in earlier versions: its tables and migrations are taken over from them, and the times of
+   * its scheduled tasks. Keep the names for as long as a deployment may come from such a version.
    */
   readonly formerly?: readonly string[];
   /** One sentence for the operator. */
@@ -39,7 +40,7 @@ export interface PluginDefinition<
   readonly version?: string;
   /** The range of kernel versions that it works with (`^1.0.0`). */
   readonly kernel: string;
-  /** Schema of `plugins.<name>.config` in gateway.yaml, made of `field.*`; defaults are filled in, unknown keys refused. */
+  /** Schema of `plugins.<name>.config` in gateway.yaml, of `field.*`; defaults are filled in, unknown keys refused. */
   readonly config?: C;
   /** Services that must be there: started after their owners, restarted with them, stopped before they leave. */
   readonly needs?: N;
@@ -55,11 +56,11 @@ export interface PluginDefinition<
   readonly entities?: readonly EntityRegistration[];
   /** Forward migrations of these tables, in order. */
   readonly migrations?: readonly (Migration | MovedMigration)[];
-  /** Name of the `config` field (a `field.address`) on which its routes listen, or more about it; default: the gateway's own address. */
+  /** Name of the `config` field (a `field.address`) on which its routes listen; default: the gateway's address. */
   readonly listen?: string | ListenRules;
   /** What its failure at start means for the gateway; default `continue`. `gateway.yaml` overrides it. */
   readonly onFailure?: OnFailure;
-  /** Registers everything through `scope`. Nothing becomes visible before it resolves; when it throws, nothing ever was. */
+  /** Registers everything through `scope`. Nothing is visible before it resolves; if it throws, nothing ever was. */
   setup(
     scope: Scope<C extends TSchema ? Static<C> : unknown>,
     services: Needed<N> & Wanted<W>,

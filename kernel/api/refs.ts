@@ -1,6 +1,6 @@
 import type { ContributionForm, FormOf } from '../../foundation/code/contribution-form.ts';
 
-/** A typed name for a service that one plugin offers and others need. Compare by `id`; the type parameter exists at compile time only. */
+/** A typed name for a service that one plugin offers and others need. Compare by `id`; its type is erased. */
 export interface ServiceRef<T> {
   readonly kind: 'service';
   /** `<plugin>.<service>`, unique in the process. */
@@ -25,7 +25,7 @@ export function serviceRef<T>(id: string): ServiceRef<T> {
   return { kind: 'service', id };
 }
 
-/** Declares an extension point in a plugin's `contract.ts`. A set-up that contributes what has not the members of `form` fails. */
+/** Declares an extension point in a `contract.ts`. A contribution without the members of `form` fails its set-up. */
 export function extensionPoint<T>(id: string, form?: FormOf<T>): ExtensionPoint<T> {
   return { kind: 'point', id, ...(form && { form }) };
 }

@@ -5,7 +5,7 @@ import type { SseEvent, SseStream } from '../../foundation/http/sse-writer.ts';
 /** Headers of an answer; a list is sent as so many headers of one name (`set-cookie`). */
 export type ReplyHeaders = Readonly<Record<string, string | string[]>>;
 
-/** A finished answer: what a handler returns when a plain value with status 200 is not enough. Throws RangeError for a status outside 200 to 599. */
+/** A finished answer, where a plain value with status 200 is not enough. RangeError for a status outside 200 to 599. */
 export class Reply {
   readonly status: number;
   readonly headers: ReplyHeaders;
@@ -32,7 +32,7 @@ export type ReplyBody =
       readonly failure?: (error: GatewayError) => SseEvent;
     };
 
-/** Makes replies by name. Text and streams are sent as the route's `answerType`; a `type` is for routes whose answers differ. */
+/** Makes replies by name. Text and streams get the route's `answerType`; `type` is for answers that differ. */
 export const reply = {
   json: (status: number, value: unknown, headers?: ReplyHeaders) =>
     new Reply(status, { kind: 'json', value }, headers),
@@ -43,8 +43,9 @@ export const reply = {
   stream: (value: Readable, type?: string, headers?: ReplyHeaders) =>
     new Reply(200, { kind: 'stream', value }, typed(type, headers)),
   /**
-   * Answers with `text/event-stream`. The response starts when `run` is entered, which HEAD never does; an error it throws becomes the event
-   * `error` in the route's dialect, followed by `data: [DONE]`; or, where a format has one of its own, what `failure` makes of it, and nothing else.
+   * Answers with `text/event-stream`. The response starts when `run` is entered, which HEAD never does; an error it
+   * throws becomes the event `error` in the route's dialect, followed by `data: [DONE]`; or, where a format has one of
+   * its own, what `failure` makes of it, and nothing else.
    */
   sse: (
     run: (stream: SseStream) => Promise<void>,

@@ -30,7 +30,7 @@ export interface KernelServices {
   readonly audit: AuditLogs;
   /** What the gateway itself keeps about people, and the purge of deleted tenants. */
   readonly protection: Protection;
-  /** One holder of a key, or at most so many, over all replicas: locks with a fair line, and bounds whose holders have names. */
+  /** One holder of a key, or so many, over all replicas: locks with a fair line, and bounds with named holders. */
   readonly leases: Leases;
   /** Hints that one replica takes up, or none: they may be lost. `scope.onHint` hears them. */
   readonly hints: Pick<Hints, 'send' | 'delivers' | 'form'>;
@@ -51,13 +51,13 @@ export interface KernelServices {
   /** This process: its plugins, its readiness and its log, for operators. */
   readonly deployment: Deployment;
   /**
-   * Opens a database of the plugin's own next to the gateway's: a SQLite file (its folder is made), or one in memory. It has no tables but
-   * what the plugin registers there, and is closed by the plugin (`scope.defer`).
+   * Opens a database of the plugin's own next to the gateway's: a SQLite file (its folder is made), or one in memory.
+   * It has no tables but what the plugin registers there, and is closed by the plugin (`scope.defer`).
    */
   openSqlite(file?: string): Promise<Database>;
   /** Absolute path of `SVC_DATA_DIR`: for files that this process keeps, and no other replica sees. */
   readonly dataDir: string;
-  /** The OpenAPI 3.0 document of the routes that are live now. Until one comes or goes it is the same object, which nobody may change. */
+  /** The OpenAPI 3.0 document of the live routes, the same frozen object until one comes or goes. */
   openapi(): OpenApiDocument;
   /** Fails when called inside a database transaction: outbound calls say so before they wait (DESIGN 1.4). */
   assertOutsideTransaction(what: string): void;

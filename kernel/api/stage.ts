@@ -7,9 +7,9 @@ export interface StagedRequest {
   readonly method: string;
   /** As the client sent it, without the query; of gRPC `/svc.notes.v1.NotesService/GetNote`. */
   readonly path: string;
-  /** Pattern of the route that will answer: `/v1/sessions/{id}`; of gRPC the method's full name: `svc.notes.v1.NotesService/GetNote`. */
+  /** Pattern of the route that will answer, `/v1/sessions/{id}`; of gRPC `svc.notes.v1.NotesService/GetNote`. */
   readonly route: string;
-  /** The header `Host` (HTTP/2: `:authority`) in lower case, without the port. A client says what it likes: trust it where a proxy in front checks it. */
+  /** The header `Host` (HTTP/2: `:authority`), lower case, no port. Trust it only where a proxy in front checks it. */
   readonly host: string;
   /** IP address of the caller, after trusted proxies were peeled off. */
   readonly address: string;
@@ -21,7 +21,8 @@ export interface StagedRequest {
   /**
    * Sets a header of the answer, whatever the answer is; of gRPC an entry of the initial metadata.
    *
-   * @throws Error for headers that say how the body is sent, and for the gateway's own: the request id and the rate limits. gRPC keeps `grpc-…` and `…-bin`, too
+   * @throws Error for headers that say how the body is sent, and for the gateway's own: the request id and the rate
+   * limits. gRPC keeps `grpc-…` and `…-bin`, too
    */
   setHeader(name: string, value: string): void;
 }
@@ -33,8 +34,9 @@ export interface StagedCaller {
 }
 
 /**
- * A stage around every HTTP request and gRPC call that a plugin answers; those of the kernel itself (health, metrics, plugin administration, reflection)
- * have none, so that an operator can switch off what refuses too much. A `GatewayError` that a hook throws is the answer.
+ * A stage around every HTTP request and gRPC call that a plugin answers; those of the kernel itself (health, metrics,
+ * plugin administration, reflection) have none: an operator can switch off what refuses too much. A `GatewayError`
+ * that a hook throws is the answer.
  */
 export interface RequestStage {
   /** For logs; unique in the plugin. */

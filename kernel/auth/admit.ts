@@ -8,8 +8,8 @@ export interface Admission extends AuthenticationResult {
 }
 
 /**
- * Looks up the tenant of an identified caller. A credential whose tenant is missing or deleted has failed like a wrong one;
- * the failure keeps its identity. No promise when the tenant is at hand.
+ * Looks up the tenant of an identified caller. A credential whose tenant is missing or deleted has failed like a wrong
+ * one; the failure keeps its identity. No promise when the tenant is at hand.
  */
 export function admit(
   result: AuthenticationResult,

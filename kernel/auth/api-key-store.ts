@@ -54,7 +54,7 @@ export const API_KEY_PREFIX = 'hk_';
 const RANDOM_BYTES = 32;
 const VISIBLE_CHARACTERS = 8;
 
-/** A new raw value, `hk_` and 256 random bits in base64url (decisions 1.2), with what is stored of it. Throws when there is no randomness. */
+/** A new raw value, `hk_` and 256 random bits in base64url (decisions 1.2), with what is stored of it. */
 function generateApiKey(ids: Pick<Ids, 'bytes'>) {
   const raw = `${API_KEY_PREFIX}${ids.bytes(RANDOM_BYTES).toString('base64url')}`;
   return { raw, hash: hashApiKey(raw), prefix: raw.slice(0, VISIBLE_CHARACTERS) };
@@ -73,8 +73,8 @@ export interface ApiKeyPage {
 }
 
 /**
- * The API keys of the deployment. `tenantId` confines a call to one tenant: a foreign key is then not there. Without it the
- * call reaches all tenants, which is for operators.
+ * The API keys of the deployment. `tenantId` confines a call to one tenant: a foreign key is then not there. Without it
+ * the call reaches all tenants, which is for operators.
  */
 export interface ApiKeyStore {
   /** Makes a key. Throws, and stores nothing, when there is no randomness. */
@@ -93,9 +93,9 @@ export interface ApiKeyStore {
    */
   revoke(id: string, tenantId?: string): Promise<boolean>;
   /**
-   * Revokes a key and makes another one with its name, roles, scopes and expiry, in one transaction. The receiver of the new
-   * key gets its permissions: ask `requireGrant` with the old record first. Throws `api-key.not-found`, `api-key.revoked` and
-   * `api-key.expired`.
+   * Revokes a key and makes another one with its name, roles, scopes and expiry, in one transaction. The receiver of
+   * the new key gets its permissions: ask `requireGrant` with the old record first. Throws `api-key.not-found`,
+   * `api-key.revoked` and `api-key.expired`.
    */
   rotate(
     id: string,
@@ -104,8 +104,8 @@ export interface ApiKeyStore {
   /** True while the tenant has an administrator key that is neither revoked nor expired. */
   hasUsableAdmin(tenantId: string): Promise<boolean>;
   /**
-   * Makes the first administrator key of the default tenant, with break-glass. Of simultaneous calls, on any replica, one
-   * wins; the others, and all later ones while a usable administrator key exists, throw `bootstrap.completed`.
+   * Makes the first administrator key of the default tenant, with break-glass. Of simultaneous calls, on any replica,
+   * one wins; the others, and all later ones while a usable administrator key exists, throw `bootstrap.completed`.
    */
   bootstrap(settings: BootstrapSettings): Promise<NewApiKey>;
 }

@@ -8,7 +8,7 @@ const MAX_KEY_LENGTH = 256;
 
 const UNKNOWN: Outcome = { failure: 'unknown' };
 
-/** Recognizes `Authorization: Bearer hk_…`. Expiry is checked against the clock at every request, revocation by the cache. */
+/** Recognizes `Authorization: Bearer hk_…`. Expiry is checked at every request, revocation by the cache. */
 export function createApiKeyAuthenticator({
   identities,
   clock,

@@ -21,7 +21,7 @@ export interface Credentials {
 
 /** What the chain is asked with. */
 export interface PresentedCredentials extends Credentials {
-  /** Reads the body, once, however often it is called. Absent where it cannot be read ahead: see `BodyAuthenticator`. */
+  /** Reads the body, once, however often it is called. Absent where it cannot be read ahead (`BodyAuthenticator`). */
   readonly readBody?: (() => Promise<Buffer>) | undefined;
 }
 
@@ -55,8 +55,8 @@ export interface CredentialPlace {
 }
 
 /**
- * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not recognize to the next. It throws only when it
- * cannot decide (its database is away): the request then fails as a whole.
+ * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not
+ * recognize to the next. It throws only when it cannot decide (its database is away): the request then fails.
  */
 export interface Authenticator {
   /** Unique in the chain; shows the operator which authenticator refused. */
@@ -69,9 +69,9 @@ export interface Authenticator {
 }
 
 /**
- * A kind of credential that signs the body (HMAC of a webhook). It is asked for requests that have one of its `places`, and no other request is read
- * ahead; the body is read before anything is known of the caller, at most `bodyLimit` bytes of it. It is not asked for forms, mounted routers and gRPC, whose bodies
- * are streams.
+ * A kind of credential that signs the body (HMAC of a webhook). It is asked for requests that have one of its `places`,
+ * and no other request is read ahead; the body is read before anything is known of the caller, at most `bodyLimit`
+ * bytes of it. It is not asked for forms, mounted routers and gRPC, whose bodies are streams.
  */
 export interface BodyAuthenticator extends Pick<Authenticator, 'name'> {
   readonly needsBody: true;

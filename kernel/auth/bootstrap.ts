@@ -17,8 +17,8 @@ export interface BootstrapSettings {
 const PAGE = 200;
 
 /**
- * Lets `insert` make the first administrator key, inside the caller's transaction, or throws `bootstrap.completed`. The row
- * of the default tenant is the lock: every caller waits for it before it looks for keys. On SQLite the transaction itself is.
+ * Lets `insert` make the first administrator key, inside the caller's transaction, or throws `bootstrap.completed`. The
+ * row of the default tenant is the lock, which callers take before they look for keys; on SQLite the transaction is.
  */
 export async function bootstrapKey(
   entities: SqlEntityManager,

@@ -10,7 +10,10 @@ import type {
 } from './authenticator.ts';
 import { AuthErrors } from './errors.ts';
 
-/** Who is calling. With a `failure` the identity is `REJECTED` and belongs to no tenant, so that only `public` routes serve it; the failure says why, for log and audit. */
+/**
+ * Who is calling. With a `failure` the identity is `REJECTED` and belongs to no tenant, so that only `public` routes
+ * serve it; the failure says why, for log and audit.
+ */
 export interface AuthenticationResult {
   readonly identity: Identity;
   readonly failure?: AuthenticationFailure & {
@@ -23,7 +26,10 @@ export interface AuthenticationResult {
 
 /** The kinds of credential, tried in order; the first match wins, and a refusal is final (specification 1, Chain). */
 export interface AuthenticationChain {
-  /** Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot path. Throws when an authenticator cannot decide. */
+  /**
+   * Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot
+   * path. Throws when an authenticator cannot decide.
+   */
   authenticate(credentials: PresentedCredentials): AuthenticationResult | Promise<AuthenticationResult>;
   /** Adds a plugin's kind of credential after all others and returns what removes it. Throws when the name is taken. */
   add(authenticator: AnyAuthenticator): () => void;

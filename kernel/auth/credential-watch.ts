@@ -20,13 +20,13 @@ interface Watched {
 
 /** Ends streams whose credential no longer holds. */
 export interface CredentialWatch {
-  /** Watches a stream until the returned function is called. Without credentials, as after a signature, only its tenant ends it. */
+  /** Watches a stream until the returned function is called. Without credentials only its tenant ends it. */
   watch(stream: WatchedStream, credentials: Credentials | undefined): () => void;
 }
 
 /** Milliseconds between two looks: a revocation that this process knows of ends its streams within it. */
 const EVERY_MS = 500;
-/** Credentials that are asked about at one time: one whose authenticator hangs for its 5 s does not keep the others open. */
+/** Credentials asked about at one time: one whose authenticator hangs for its 5 s does not keep the others open. */
 const WIDTH = 32;
 
 /** Asks the chain again for as long as streams are open, once for all streams with the same credential. */
@@ -73,7 +73,7 @@ export function createCredentialWatch(
   };
 }
 
-/** The same text for all streams with the same token; `undefined` for other credentials, of which their authenticator alone knows where they stand. */
+/** The same text for all streams with the same token; `undefined` for what only their authenticator can judge. */
 function presentedBy({ stream: { identity }, credentials }: Watched): string | undefined {
   if (credentials?.bearer === undefined) return undefined;
   return [identity.method, identity.tenantId, identity.id, credentials.method, credentials.bearer].join('\n');

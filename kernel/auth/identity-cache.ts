@@ -5,7 +5,7 @@ import { ApiKey } from '../../foundation/tables/api-key.ts';
 import type { Identity } from '../access/identity.ts';
 import { effectiveScopes } from '../access/roles.ts';
 
-/** Reads API keys by their hash: what the identity cache asks when it does not know. Reaches across tenants, since the key says which one. */
+/** Reads API keys by hash, for the identity cache. Reaches across tenants, since the key says which one. */
 export function createApiKeyLookup(database: Pick<Database, 'system'>): ApiKeyLookup {
   return async (hash) => {
     const row = await database.system().findOne(ApiKey, { hash });
@@ -31,8 +31,8 @@ export interface KnownKey {
 
 /**
  * API keys by the SHA-256 of their raw value. A hit is at most a second old, which bounds how long a key that another
- * replica revoked still works; `forget` makes it immediate here. That a key is unknown is remembered too: no caller can have
- * asked for a new key before it was made, since its value is 32 random bytes.
+ * replica revoked still works; `forget` makes it immediate here. That a key is unknown is remembered too: no caller can
+ * have asked for a new key before it was made, since its value is 32 random bytes.
  */
 export interface IdentityCache {
   /** The key, without a promise when it is at hand. */

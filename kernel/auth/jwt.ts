@@ -14,17 +14,18 @@ export interface JwtSettings extends JwtKeySettings {
   readonly issuer?: string;
 }
 
-/** Characters of a token at most: all that the headers of a request may have. One of Entra with the 200 groups that it lists has 11,000. */
+/** Characters of a token at most: all that headers may have. One of Entra with its 200 groups has 11,000. */
 const MAX_TOKEN_LENGTH = 16_384;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * Recognizes bearer tokens in JWT form. RS256 only; `sub`, `tenant_id` and `exp` are required. Roles that the gateway does not know are dropped, since issuers
- * list other applications' roles there too; without known roles a token has none. Scopes are the legacy three and those of its roles: a JWT never carries `admin`.
+ * Recognizes bearer tokens in JWT form. RS256 only; `sub`, `tenant_id` and `exp` are required. Roles that the gateway
+ * does not know are dropped, since issuers list other applications' roles there too; without known roles a token has
+ * none. Scopes are the legacy three and those of its roles: a JWT never carries `admin`.
  *
- * Returns `undefined` when neither key nor URL is set: JWTs are off then. Throws when the key cannot be used. While the JWKS
- * cannot be read, requests fail with `auth.unavailable`: that says nothing about their tokens.
+ * Returns `undefined` when neither key nor URL is set: JWTs are off then. Throws when the key cannot be used. While the
+ * JWKS cannot be read, requests fail with `auth.unavailable`: that says nothing about their tokens.
  */
 export async function createJwtAuthenticator(
   settings: JwtSettings,

@@ -93,8 +93,8 @@ const TenantChanged = defineEvent(
 );
 
 /**
- * Drops what other replicas report as changed, from now on; returns a function that ends that. For events that are missed, the
- * greatest age of a cached entry is the bound.
+ * Drops what other replicas report as changed, from now on; returns a function that ends that. For events that are
+ * missed, the greatest age of a cached entry is the bound.
  */
 function followCredentials(events: Events, identities: IdentityCache, tenants: Pick<Tenants, 'forget'>) {
   const undo = [

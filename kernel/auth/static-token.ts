@@ -33,8 +33,8 @@ export function createStaticTokenAuthenticator(token: string): Authenticator {
 }
 
 /**
- * Compares presented tokens with `token` in a time that tells nothing about it, not even its length: digests of equal size
- * are compared. Throws for an empty token, which every empty credential would equal.
+ * Compares presented tokens with `token` in a time that tells nothing about it, not even its length: digests of equal
+ * size are compared. Throws for an empty token, which every empty credential would equal.
  */
 export function createTokenComparison(token: string): (presented: string) => boolean {
   if (token === '') throw new Error('a token to compare with must not be empty');

@@ -12,9 +12,9 @@ import type { Context, Middleware } from './request-state.ts';
 
 /**
  * Records the request (specification 1, Audit; decisions 1.4). The record is in the journal before the last bytes of an
- * answer leave, so that nothing a client has seen can be missing after a crash; of a stream it follows at its end, and of
- * a client that left earlier it says 499. When the trail is full the request waits here, before it does anything, and is
- * refused rather than served unrecorded.
+ * answer leave, so that nothing a client has seen can be missing after a crash; of a stream it follows at its end, and
+ * of a client that left earlier it says 499. When the trail is full the request waits here, before it does anything,
+ * and is refused rather than served unrecorded.
  */
 export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Middleware {
   return async function auditRequest(context, next) {

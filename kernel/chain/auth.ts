@@ -12,8 +12,8 @@ import { readAhead } from './request-body.ts';
 import type { Context, Middleware } from './request-state.ts';
 
 /**
- * Notes who is calling; `access` is the rule of what is called, `undefined` for what leads nowhere. Never throws or rejects.
- * No promise where nothing has to be waited for.
+ * Notes who is calling; `access` is the rule of what is called, `undefined` for what leads nowhere. Never throws or
+ * rejects. No promise where nothing has to be waited for.
  */
 export type Identify = (
   state: CallState,
@@ -22,8 +22,8 @@ export type Identify = (
 ) => void | Promise<void>;
 
 /**
- * Tries the credentials in the specification's order. One that does not hold is only noted here: authorization refuses, so
- * that tenant, logging and audit see every call.
+ * Tries the credentials in the specification's order. One that does not hold is only noted here: authorization refuses,
+ * so that tenant, logging and audit see every call.
  *
  * @param anonymousAllowed `SVC_ALLOW_ANONYMOUS`; `undefined` serves open routes to loopback callers only
  */

@@ -11,16 +11,13 @@ import type { TenantRecord } from '../tenancy/tenants.ts';
 
 /** How a call ended, once its response is out or will never be. */
 export interface Outcome {
-  /** The HTTP status that was sent (of gRPC: the one that means the same), or 499 when the client left before the end. */
+  /** The HTTP status that was sent (of gRPC: its equal), or 499 when the client left before the end. */
   readonly status: number;
   /** Milliseconds from the first byte of the request to the end of the response. */
   readonly duration: number;
 }
 
-/**
- * What the chain knows about one call, whatever the transport. Each stage writes its own members, and the stages after it
- * read them.
- */
+/** What the chain knows about one call of any transport. Each stage writes its own members, for those after it. */
 export abstract class CallState implements AbortableCall {
   /** Monotonic milliseconds. */
   readonly startedAt: number;
@@ -60,7 +57,7 @@ export abstract class CallState implements AbortableCall {
   abstract get path(): string;
   /** What the client sent; of gRPC its metadata as headers, with `:authority` as `host`. */
   abstract readonly request: AddressedRequest;
-  /** Sets a header of the answer, or of the initial metadata, unless they are on their way. @throws Error for one that cannot be sent */
+  /** Sets a header of the answer, or of initial metadata, while it can. @throws Error for one that cannot be sent */
   abstract setHeader(name: string, value: string): void;
 
   /** Tells the caller how much of its window is left; of two windows the one that is closer to its end. */

@@ -49,7 +49,7 @@ export interface ChainServices extends HandlerServices {
 /**
  * The way of a request, in the specification's order: Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC,
  * RateLimit, Handler. Before them the route is found, since all of them ask for it; errors become answers, and CORS is
- * settled, as soon as the request has its id. The stages of plugins are asked twice: before anything is known of the caller, and when it is admitted.
+ * settled, as soon as the request has its id. Plugins' stages are asked before anything is known, and when admitted.
  */
 export function chain(table: () => RouteTable, services: ChainServices): readonly Middleware[] {
   const { clock, ids, limits, anonymousAllowed } = services;

@@ -41,7 +41,7 @@ export class RequestLimits {
     return this.#count(state, 'anonymous', addressGroup(state.sourceAddress), anonymous);
   }
 
-  /** Counts against the user, where the user has a window of its own, then against the tenant: one user cannot use up all. */
+  /** Counts against the user's own window, if any, then against the tenant: one user cannot use up all. */
   countTenant(state: CallState): void | Promise<void> {
     const { tenant, identity } = state;
     if (tenant === undefined || identity.method === 'anonymous') return this.countAnonymous(state);

@@ -16,8 +16,7 @@ export type Authorize = (
 
 /**
  * Applies an access rule: 401 without a credential that holds, 403 without the role or scope. What is refused counts
- * against the tenant's window, or against the caller's address, like what is served: guessing is as limited as any other
- * request.
+ * against the tenant's window, or against the caller's address, like what is served: guessing is limited too.
  */
 export function createAuthorize(anonymousAllowed: boolean | undefined, limits: RequestLimits): Authorize {
   return function authorize(state, access, method, request) {

@@ -4,7 +4,7 @@ import type { Middleware } from './request-state.ts';
 
 const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The client's request id when it is well-formed, else a new one (decisions 1.14). It is stored and logged, so a credential cannot be one. */
+/** The client's request id when well-formed, else a new one (decisions 1.14). It is logged, so never a credential. */
 export function requestIdOf(given: unknown, ids: Ids): string {
   return typeof given === 'string' && WELL_FORMED.test(given) && redactText(given) === given
     ? given

@@ -41,7 +41,8 @@ export function stages(live: () => readonly PluginStage[], hook: Hook): Middlewa
 }
 
 /**
- * Asks one hook about a call of any transport, unless it is the kernel's own or leads nowhere. Without a stage it costs a look at an empty list.
+ * Asks one hook about a call of any transport, unless it is the kernel's own or leads nowhere. Without a stage it costs
+ * a look at an empty list.
  *
  * @param method as `StagedRequest.method`
  * @throws what refuses the call

@@ -39,7 +39,7 @@ export interface Worker {
 export interface Listener {
   /** Id of the event. */
   readonly name: string;
-  /** Events wait until `begun` resolves, and are dropped when it resolves with false; absent: they are delivered at once. Returns the undo. */
+  /** Events wait until `begun` resolves; false drops them; absent: delivered at once. Returns the undo. */
   readonly start: (begun?: Promise<boolean>) => () => void;
 }
 

@@ -27,8 +27,8 @@ interface AddressParts {
 }
 
 /**
- * Where the gateway listens: what `SVC_HOST` and `SAAS_API_PORT` say; where they say nothing and a plugin is alone in the process, where that plugin does
- * (`ListenRules.alone`). Decided once, at the start.
+ * Where the gateway listens: what `SVC_HOST` and `SAAS_API_PORT` say; where they say nothing and a plugin is alone in
+ * the process, where that plugin does (`ListenRules.alone`). Decided once, at the start.
  */
 export function gatewayAddress({ settings, plugins, file, only, env }: AddressParts): GatewayAddress {
   const { listen, isListenSet } = settings;

@@ -22,7 +22,7 @@ interface ConfigurationParts {
 
 export type GatewayConfiguration = ReturnType<typeof createConfiguration>;
 
-/** `gateway.yaml` as the desired state: its content is applied, and what the administration changes is written to it. */
+/** `gateway.yaml` as the desired state: its content is applied, and changes by the administration are written to it. */
 export function createConfiguration(path: string, host: PluginHost, parts: ConfigurationParts) {
   const { folders, forgive = () => {}, log } = parts;
   const stop = new AbortController();
@@ -35,7 +35,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       log.warn({ problem: describeProblem(problem) }, 'gateway.yaml names a plugin that no folder holds');
   }
 
-  /** The file is written when all is set up, and before it is visible: it only ever says what works, and what cannot be written does not run. */
+  /** The file is written when all is set up and before it is visible: what cannot be written does not run. */
   async function setEnabled(name: string, enabled: boolean): Promise<void> {
     const found = enabled ? await newCode(name) : undefined;
     const change = {
@@ -133,7 +133,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       await host.change(change);
     },
 
-    /** From now on nothing is changed any more; resolves when the change under way is done. A second call does the same. */
+    /** From now on nothing is changed any more; resolves when the change under way is done. May be called again. */
     async close(): Promise<void> {
       stop.abort();
       await changes;

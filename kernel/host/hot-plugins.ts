@@ -18,8 +18,8 @@ export interface HotPluginsOptions {
 const DONE = { found: 'added', edited: 'reloaded', gone: 'stopped, though its folder is gone' } as const;
 
 /**
- * Follows the plugin folders while the gateway runs: a new folder's plugin is started, one whose folder is gone is stopped.
- * Saved code is reloaded with `watchCode`, and without it only where nothing of the plugin runs, because it failed.
+ * Follows the plugin folders while the gateway runs: a new folder's plugin is started, one whose folder is gone is
+ * stopped. Saved code is reloaded with `watchCode`, and without it only where a failed plugin has nothing running.
  */
 export function followPluginFolders({ folders, host, watchCode, log, signal }: HotPluginsOptions): void {
   const turns = new KeyedMutex();

@@ -2,15 +2,15 @@ import type { Plugin } from '../api/plugin.ts';
 
 /** What the plugins of `SVC_PLUGINS` come to when what they need is looked for. */
 interface Needed {
-  /** Those that are named and those that they need, directly or through others. Empty where nothing is named: then all may run. */
+  /** Those named and those that they need, directly or through others. Empty where nothing is named: all may run. */
   readonly names: readonly string[];
   /** Ids of services that they need and that none of the plugins offers. */
   readonly missing: readonly string[];
 }
 
 /**
- * Looks for what the plugins that `SVC_PLUGINS` names need: a process that is limited to some plugins has these as well, since without them none of the named would
- * run. What they only want is not among it. Pure.
+ * Looks for what the plugins that `SVC_PLUGINS` names need: a process that is limited to some plugins has these as
+ * well, since without them none of the named would run. What they only want is not among it. Pure.
  *
  * @param plugins those whose code is known
  */

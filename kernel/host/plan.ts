@@ -80,7 +80,7 @@ export interface ExchangeConditions {
   readonly isUnderWay: (name: string) => boolean;
 }
 
-/** Decides which plugins come and which go: those that are touched, and with them those that need or want one of these. Pure. */
+/** Decides which plugins come and go: those touched, and with them those that need or want one of these. Pure. */
 export function planExchange(conditions: ExchangeConditions): Exchange {
   const { before, after, run, running, touched, isUnderWay } = conditions;
   const arriving: string[] = [];

@@ -61,7 +61,8 @@ function listenAddress(plugin: Plugin, config: Readonly<Record<string, unknown>>
  * What a plugin keeps in the database, under its name.
  *
  * @param others the plugins that there are
- * @throws Error where a plugin has a name that this one had before, or gateway.yaml still has its entry under that name: it would be ignored.
+ * @throws Error where a plugin has a name that this one had before, or gateway.yaml still has its entry under that
+ * name: it would be ignored.
  */
 export function registrationOf(
   plugin: Plugin,

@@ -37,7 +37,7 @@ export class PluginFolders {
     this.#declaring = file;
   }
 
-  /** What is there now, by name; with the packages that `file` names. @throws Error naming a folder that cannot be read. */
+  /** What is there now, by name, with the packages that `file` names. @throws Error naming an unreadable folder. */
   async sources(file: GatewayFile = this.#declaring): Promise<ReadonlyMap<string, CodeSource>> {
     const sources = new Map(await findSources(this.folders));
     for (const [name, source] of await declaredSources(file, this.#rule)) {
@@ -49,8 +49,8 @@ export class PluginFolders {
   }
 
   /**
-   * Imports the plugins that may run, side by side, then those that they need. One that cannot be loaded is reported and hinders no other. `only` is
-   * `SVC_PLUGINS`; `leftOut` crashed too often.
+   * Imports the plugins that may run, side by side, then those that they need. One that cannot be loaded is reported
+   * and hinders no other. `only` is `SVC_PLUGINS`; `leftOut` crashed too often.
    */
   async loadAll(
     file = this.#declaring,
@@ -142,7 +142,7 @@ function isUnloaded(found: Discovered | Unloaded): boolean {
 }
 
 const NAME = /^[a-z][a-z0-9-]*$/;
-/** Imports a plugin's code (`importSource`). One that cannot be imported, or exports no definition of its folder's name, is returned with its `error`. */
+/** Imports a plugin's code (`importSource`). One without a definition of its folder's name comes with its `error`. */
 export async function loadPlugin(source: CodeSource, generation: number): Promise<Discovered> {
   const { name, folder, takenBy, declared } = source;
   try {

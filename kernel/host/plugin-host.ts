@@ -13,7 +13,7 @@ import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slots } from './slots.ts';
 import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
 
-/** Milliseconds that a start waits for the set-ups of plugins that are not bundled, and a stop for those that are under way. */
+/** Milliseconds that a start waits for set-ups of plugins that are not bundled, and a stop for those under way. */
 const START_PATIENCE = 5_000;
 const STOP_PATIENCE = 2_000;
 
@@ -21,9 +21,9 @@ const STOP_PATIENCE = 2_000;
 export interface PluginHostOptions extends SwapParts {
   /** `SVC_PLUGINS`; empty for all. */
   readonly only: readonly string[];
-  /** Whether a plugin comes with the gateway: those are set up first, so that they have what others claim as well, and a start waits for them. Default: all. */
+  /** Whether a plugin is bundled: set up first, has first claim, and a start waits for it. Default: all. */
   readonly isBundled?: (folder: string) => boolean;
-  /** Plugins that ended the process again and again, with the time of the last: they are not started, until an operator enables them. */
+  /** Plugins that ended the process again and again, with the last time: not started until an operator enables them. */
   readonly leftOut?: ReadonlyMap<string, Date>;
 }
 
@@ -48,9 +48,10 @@ interface Planned extends Exchange {
 }
 
 /**
- * Brings the running plugins to the desired state. At the first start each plugin's failure is its own, and set-ups run side by side. Every later
- * change takes effect as a whole or not at all: the new instances are set up next to the old ones, exchanged for them in one turn, and the old ones drain; when one of the new
- * cannot be set up, nothing has happened. Changes of different plugins do not wait for each other's set-ups.
+ * Brings the running plugins to the desired state. At the first start each plugin's failure is its own, and set-ups run
+ * side by side. Every later change takes effect as a whole or not at all: the new instances are set up next to the old
+ * ones, exchanged for them in one turn, and the old ones drain; when one of the new cannot be set up, nothing has
+ * happened. Changes of different plugins do not wait for each other's set-ups.
  */
 export class PluginHost {
   readonly #options: PluginHostOptions;
@@ -65,7 +66,7 @@ export class PluginHost {
   #heldBack: string[] | undefined = [];
   #isStopped = false;
 
-  /** @param discovered of several that claim the same the first has it: a later provider of a service, or the last member of a circle, has failed. */
+  /** @param discovered of several that claim the same the first has it: a later one, or a circle's last, fails. */
   constructor(discovered: readonly (Discovered | Unloaded)[], options: PluginHostOptions) {
     this.#options = options;
     this.slots = new Slots(options);
@@ -90,8 +91,9 @@ export class PluginHost {
   }
 
   /**
-   * The first start. A plugin that fails is reported, and the others serve. Each serves as soon as it is set up; background work begins
-   * when all have been tried, since it may need what a later one contributes. Set-ups of others than bundled plugins that take long go on afterwards.
+   * The first start. A plugin that fails is reported, and the others serve. Each serves as soon as it is set up;
+   * background work begins when all have been tried, since it may need what a later one contributes. Set-ups of others
+   * than bundled plugins that take long go on afterwards.
    *
    * @throws PluginChangeError when one with `onFailure: abort` fails.
    */
@@ -150,11 +152,11 @@ export class PluginHost {
   }
 
   /**
-   * Makes a change. Plugins whose entry or code changed, or that `restart` names, are set up again, and with them those that
-   * need or want them. Resolves when the new state serves.
+   * Makes a change. Plugins whose entry or code changed, or that `restart` names, are set up again, and with them those
+   * that need or want them. Resolves when the new state serves.
    *
    * @param around the turn in which the new state begins to serve
-   * @throws PluginChangeError with everything as it was. A plugin that was new is reported as failed, and disturbs no other.
+   * @throws PluginChangeError with everything as it was. A new plugin is reported as failed, and disturbs no other.
    */
   async change(
     { desired, amend = (same) => same, found = [], gone = [], ...change }: Change,
@@ -181,7 +183,7 @@ export class PluginHost {
     }
   }
 
-  /** Makes the planned change, as a whole or not at all. `wanted` is called again in the turn in which it takes effect: other plugins may have changed meanwhile. */
+  /** Makes the planned change, whole or not at all. `wanted` is asked again in that turn: others may have changed. */
   async #apply(
     planned: Planned,
     wanted: () => Desired,
@@ -249,14 +251,14 @@ export class PluginHost {
     );
   }
 
-  /** Has the background work of every plugin end, within `drainTimeout` ms; `stop` waits for it. The plugins still serve. */
+  /** Has the background work of every plugin end, within `drainTimeout` ms; `stop` waits for it. They still serve. */
   drain(drainTimeout: number): void {
     for (const { current } of this.slots.all) void current?.drain(drainTimeout);
   }
 
   /**
-   * Stops every plugin, dependents first; calls in flight get `drainTimeout` ms. No change is made any more; set-ups that are under way are waited for, 2 s, and
-   * come to nothing.
+   * Stops every plugin, dependents first; calls in flight get `drainTimeout` ms. No change is made any more; set-ups
+   * that are under way are waited for, 2 s, and come to nothing.
    */
   async stop(drainTimeout: number): Promise<void> {
     if (this.#isStopped) return;
@@ -290,7 +292,7 @@ export class PluginHost {
     }
   }
 
-  /** What has to come and go for another desired state and catalogue. What is on its way already is left alone, unless it is touched. */
+  /** What has to come and go for another desired state and catalogue, without what is on its way and not touched. */
   #plan(desired: Desired, catalogue: Catalogue, touched: ReadonlySet<string>): Planned {
     const isUnderWay = (name: string) => !touched.has(name) && this.#moves.has(name);
     const { true: running = [], false: rest = [] } = Object.groupBy(
@@ -344,7 +346,7 @@ export class PluginHost {
     return planRun({ graph, plugins, desired, only: this.#options.only, failed, unloaded });
   }
 
-  /** Whether the failure is that of an address which the plugin requires, or of one that is the gateway's and not its own: that of gRPC. */
+  /** Whether an address failed that the plugin requires, or one of the gateway's and not its own: that of gRPC. */
   #isRequired(name: string, cause: unknown): boolean {
     if (!(cause instanceof ListenError)) return false;
     const plugin = this.#catalogue.plugins.get(name)!;

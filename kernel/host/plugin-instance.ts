@@ -114,8 +114,7 @@ export class PluginInstance {
   }
 
   /**
-   * Hears events from now on, as one that serves has to: what it keeps in memory would be out of date otherwise. What it hears waits for
-   * `activate`.
+   * Hears events from now on, as one that serves has to: its memory would be out of date. They wait for `activate`.
    */
   listen(): void {
     this.#listen(this.#begun.promise);
@@ -128,7 +127,7 @@ export class PluginInstance {
   }
 
   /**
-   * Begins background work. Called once, when the plugins that are published with it, or started with it, are published too.
+   * Begins background work. Called once, when the plugins published or started with it are published too.
    *
    * @throws what a queue throws; what has begun until then ends with the instance.
    */
@@ -153,8 +152,8 @@ export class PluginInstance {
   }
 
   /**
-   * Has the work in the background end, within `drainTimeout` ms, while the routes still serve. Resolves when it has ended, with what did
-   * not, as sentences. A second call changes nothing, and waits for the first. Never rejects.
+   * Has the work in the background end, within `drainTimeout` ms, while the routes still serve. Resolves when it has
+   * ended, with what did not, as sentences. A second call changes nothing, and waits for the first. Never rejects.
    */
   drain(drainTimeout: number): Promise<readonly string[]> {
     this.#drained ??= Promise.all(this.effects.drains.map((drain) => runDrain(drain, drainTimeout))).then(
@@ -164,9 +163,9 @@ export class PluginInstance {
   }
 
   /**
-   * Ends what is under way in an instance whose routes are no longer published: periodic tasks and queues begin nothing more, calls,
-   * messages in hand and background work get `drainTimeout` ms, then their signals are aborted. Everything that they use is still there.
-   * Resolves with what did not end, as sentences. A second call changes nothing, and waits for the first. Never rejects.
+   * Ends what is under way in an instance whose routes are no longer published: periodic tasks and queues begin nothing
+   * more, calls, messages in hand and background work get `drainTimeout` ms, then their signals are aborted. Everything
+   * that they use is still there. Resolves with what did not end, as sentences. May be called again. Never rejects.
    */
   windDown(drainTimeout: number): Promise<readonly string[]> {
     this.#ended ??= this.#windDown(drainTimeout);
@@ -192,8 +191,8 @@ export class PluginInstance {
   }
 
   /**
-   * Ends an instance whose routes are no longer published: winds it down, aborts its signal, undoes its effects in reverse order. Returns
-   * what could not be ended, as sentences.
+   * Ends an instance whose routes are no longer published: winds it down, aborts its signal, undoes its effects in
+   * reverse order. Returns what could not be ended, as sentences.
    */
   async retire(drainTimeout: number): Promise<readonly string[]> {
     const leaks = [...(await this.windDown(drainTimeout))];
@@ -237,7 +236,7 @@ export class PluginInstance {
 /** Milliseconds beyond the drain time in which background work, and a queue's messages in hand, end. */
 const DRAIN_GRACE = 3_000;
 
-/** Ends background work: after `drainTimeout` ms its signal is aborted. Resolves with a sentence where it did not end. Never rejects. */
+/** Ends background work: its signal aborts after `drainTimeout` ms. A sentence where it did not end. Never rejects. */
 async function runDrain({ name, finish }: Drain, drainTimeout: number): Promise<string | undefined> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(KernelErrors.draining()), drainTimeout);

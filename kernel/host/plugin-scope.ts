@@ -52,7 +52,7 @@ export interface ScopeParts {
   readonly points: readonly ExtensionPoint<unknown>[];
 }
 
-/** The scope of one set-up: every verb notes an effect, and none is possible once the set-up is over (`close`): it could not be undone. */
+/** The scope of one set-up: every verb notes an effect; after `close` none is possible, since none could be undone. */
 export function createScope(parts: ScopeParts): { readonly scope: Scope; close(): void } {
   const { plugin, config, log, signal, services, metric, events, hints, jobs, inFlight } = parts;
   const { name } = plugin;

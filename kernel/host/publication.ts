@@ -52,8 +52,8 @@ export function createPublication(parts: PublicationParts) {
    * Opens the addresses that a swap needs and builds its tables of routes and gRPC methods; the returned function swaps
    * them in.
    *
-   * @throws RouteCollision, ServiceCollision, what `byKind` and `requireUndisputed` throw, or the listener's error when a port is taken. Nothing has
-   * changed then but addresses that are open: see `abandon`.
+   * @throws RouteCollision, ServiceCollision, what `byKind` and `requireUndisputed` throw, or the listener's error when
+   * a port is taken. Nothing has changed then but addresses that are open: see `abandon`.
    */
   async function check(
     leaving: ReadonlySet<string>,
@@ -129,8 +129,8 @@ export function createPublication(parts: PublicationParts) {
     },
 
     /**
-     * Prepares a swap whole, resources too: `publish` makes it, `discard` gives it up. One of them has to be called, and soon: reloads of agents.d wait for
-     * it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
+     * Prepares a swap whole, resources too: `publish` makes it, `discard` gives it up. One of them has to be called,
+     * and soon: reloads of agents.d wait for it. What those that leave contribute stays until `forget`, for their work.
      *
      * @throws like `check`.
      */

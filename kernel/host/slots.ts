@@ -77,7 +77,7 @@ export class Slots {
     return restOf(name, desired, this.#options.only) === undefined;
   }
 
-  /** Plugins that `next` lets run and whose code is not there yet, or that could not be loaded and are to be tried again. */
+  /** Plugins that `next` lets run and whose code is not there yet, or failed to load and is to be tried again. */
   lacking(before: Desired, next: Desired): readonly string[] {
     const changed = changedEntries(before, next);
     return this.all

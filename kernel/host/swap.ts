@@ -41,7 +41,10 @@ export interface Swap {
   readonly desired: Desired;
   /** In which the arriving run. */
   readonly catalogue: Catalogue;
-  /** Called when all that arrive are set up and nothing else changes any more; where it throws, they do not become visible. Gives the catalogue in which the leaving ran. */
+  /**
+   * Called when all that arrive are set up and nothing else changes any more; where it throws, they do not become
+   * visible. Gives the catalogue in which the leaving ran.
+   */
   readonly enter: () => Catalogue;
   /** Called when they are visible, in the same turn. */
   readonly entered?: () => void;
@@ -49,13 +52,13 @@ export interface Swap {
   readonly around?: Around;
   /** Milliseconds; default: what `desired` says of each. */
   readonly drainTimeout?: number;
-  /** Called in that turn; true: background work begins when `activate` is called, not now, and events wait until then. Default: it begins now. */
+  /** Called in that turn. True: background work and events wait until `activate` is called. Default: it begins now. */
   readonly isHeldBack?: () => boolean;
 }
 
 /**
- * Does something together with a change, which `make` makes. `last` is called when nothing but it can keep the change from being made any more; where it
- * rejects, the change is not made, and `make` rejects with the same.
+ * Does something together with a change, which `make` makes. `last` is called when nothing but it can keep the change
+ * from being made any more; where it rejects, the change is not made, and `make` rejects with the same.
  */
 export type Around = (make: (last?: () => Promise<unknown>) => Promise<Changed>) => Promise<Changed>;
 
@@ -98,8 +101,8 @@ export class PluginSwap {
   }
 
   /**
-   * Begins the background work of plugins that were published: listeners, workers, periodic tasks. They serve already, so a plugin whose work cannot begin
-   * is logged and its failure noted in the slot; it hinders no other.
+   * Begins the background work of plugins that were published: listeners, workers, periodic tasks. They serve already,
+   * so a plugin whose work cannot begin is logged and its failure noted in the slot; it hinders no other.
    */
   activate(names: Iterable<string>, begin = (instance: PluginInstance) => instance.activate()): void {
     for (const name of names) {
@@ -117,8 +120,8 @@ export class PluginSwap {
   }
 
   /**
-   * Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. Several may be set up side by side; they become visible one after
-   * the other.
+   * Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. Several may be
+   * set up side by side; they become visible one after the other.
    *
    * @throws PluginChangeError naming the plugin that stood in the way; nothing has happened then
    */
@@ -231,9 +234,9 @@ export class PluginSwap {
   }
 
   /**
-   * Takes the instances that leave out of their slots at once; the returned function drains all of them side by side, and then ends them,
-   * dependents first. None is ended before all have drained, and earlier generations and those that use it are gone: what one has in hand may need any
-   * other, a step of a workflow for example the plugin of its node type.
+   * Takes the instances that leave out of their slots at once; the returned function drains all of them side by side,
+   * and then ends them, dependents first. None is ended before all have drained, and earlier generations and those that
+   * use it are gone: what one has in hand may need any other, as a step of a workflow the plugin of its node type.
    */
   #retire(swap: Swap, { graph }: Catalogue): () => Promise<void> {
     const { arriving, leaving, desired } = swap;

@@ -5,8 +5,9 @@ import { ownerOf } from './needed-plugins.ts';
 import type { Slot } from './slot.ts';
 
 /**
- * Warns of contributions that no plugin can ever read, since no plugin that was found declares their point. Called when everything has started: a point may
- * belong to a plugin that comes later, so it is no error. Nor is one that is named after a plugin which is switched off: its code was not read.
+ * Warns of contributions that no plugin can ever read, since no plugin that was found declares their point. Called when
+ * everything has started: a point may belong to a plugin that comes later, so it is no error. Nor is one that is named
+ * after a plugin which is switched off: its code was not read.
  */
 export function warnOfUnread(slots: readonly Slot[], log: Logger): void {
   const declared = slots.flatMap(({ plugin }) => plugin?.points ?? []);

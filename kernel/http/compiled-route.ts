@@ -36,8 +36,8 @@ export interface CompiledRoute {
 const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
 
 /**
- * Makes a definition ready. Its schemas are compiled at the first request that needs them: all of them at the start took a
- * fifth of it. One that is no JSON Schema is found by the conformance suite, or at that request.
+ * Makes a definition ready. Its schemas are compiled at the first request that needs them: all of them at the start
+ * took a fifth of it. One that is no JSON Schema is found by the conformance suite, or at that request.
  *
  * @throws Error for a path or a member of another form than the route needs.
  */

@@ -45,7 +45,7 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
   ];
 }
 
-/** Whether the gateway can serve, with the reasons: for operators, who alone may see addresses and what plugins say of themselves. */
+/** Whether the gateway can serve, with the reasons: for operators, who alone may see addresses and plugins' words. */
 export function readinessRoute(check: () => Promise<Readiness>): Route {
   return route({
     method: 'GET',

@@ -51,7 +51,7 @@ export class Listeners {
     return `${address.host}:${address.port}`;
   }
 
-  /** Binds an address that is not bound yet; the kernel's own stays open also while no plugin uses it. @throws ListenError naming plugin, address and variable. */
+  /** Binds an address; the kernel's own stays open while no plugin uses it. @throws ListenError naming the plugin. */
   async open(address: Address, owner: string, isKernels = false): Promise<void> {
     const key = this.key(address);
     if (this.#open.has(key)) return;
@@ -142,8 +142,8 @@ export class Listeners {
   }
 
   /**
-   * Requests are still accepted, but every answer that has not begun says `Connection: close`: a client that would send its next
-   * request on the connection just when it is closed could not tell whether that was handled.
+   * Requests are still accepted, but every answer that has not begun says `Connection: close`: a client that would send
+   * its next request on the connection just when it is closed could not tell whether that was handled.
    */
   leave(): void {
     this.#isLeaving = true;

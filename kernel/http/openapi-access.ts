@@ -5,7 +5,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 /** A kind of credential, as far as clients must know it. */
 export type CredentialKind = Pick<Authenticator, 'name' | 'places'>;
 
-/** The security schemes of the credentials that are taken now: one for all bearer tokens, and one for each other place. */
+/** The security schemes of the credentials taken now: one for all bearer tokens, one for each other place. */
 export function securitySchemes(kinds: readonly CredentialKind[]): Readonly<Record<string, object>> {
   const bearers = kinds.filter(({ places }) => places === undefined).map(({ name }) => name);
   const description = `Authorization: Bearer, with one of: ${bearers.join(', ')}`;
@@ -23,8 +23,9 @@ export function securitySchemes(kinds: readonly CredentialKind[]): Readonly<Reco
 }
 
 /**
- * Who may call, as the document says it: any one of the schemes; the rule as it was stated; and what it asks of this method, where any one role and
- * any one scope will do. Security requirements of OpenAPI 3.0 cannot name the scopes of such schemes, so the last are members of our own.
+ * Who may call, as the document says it: any one of the schemes; the rule as it was stated; and what it asks of this
+ * method, where any one role and any one scope will do. Security requirements of OpenAPI 3.0 cannot name the scopes of
+ * such schemes, so the last are members of our own.
  */
 export function describedAccess(
   access: Access,

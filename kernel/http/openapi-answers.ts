@@ -22,7 +22,7 @@ import type { CompiledRoute } from './compiled-route.ts';
 
 const ref = (part: string, name: string) => ({ $ref: `#/components/${part}/${name}` });
 
-/** The answers of a route by status: what it declares, and the errors of every route of its form, which are shared components. */
+/** The answers of a route by status: those declared, and the shared errors of every route of its form. */
 export function answersOf(route: CompiledRoute): Readonly<Record<string, object>> {
   const { answerType = 'application/json', countsAsStream, schema } = route.definition!;
   const { responses = countsAsStream ? {} : { 200: {} }, stream = SOME_EVENTS }: RouteSchema = schema ?? {};

@@ -15,8 +15,7 @@ const METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What the document says of mounted routers: what they say of themselves, with the access rule; of one that says nothing, that it answers below its
- * prefix.
+ * What the document says of mounted routers: their own words and the access rule, or that they answer below a prefix.
  */
 export function mountedPaths(
   routes: readonly CompiledRoute[],

@@ -55,8 +55,8 @@ export function openApiDocument(
 }
 
 /**
- * Describes what is live at each call. The document is made at the first, and anew when a route or a kind of credential has come or gone: making it
- * takes as long as many requests, and whoever makes an API key asks for it.
+ * Describes what is live at each call. The document is made at the first, and anew when a route or a kind of credential
+ * has come or gone: making it takes as long as many requests, and whoever makes an API key asks for it.
  */
 export function liveOpenApi(
   routes: () => readonly CompiledRoute[],

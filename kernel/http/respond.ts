@@ -50,7 +50,9 @@ export function respondError(context: Context, thrown: unknown): void {
   state.answer = { status: rendered.status, type: rendered.contentType, text: errorText(rendered) };
 }
 
-/** Sends the answer that the chain has settled on. Koa would look up and compute again what is known here, for as long as the whole chain takes. */
+/**
+ * Sends the settled answer. Koa would look up and compute again what is known here, which takes as long as the chain.
+ */
 export function sendAnswer({ req, res }: Context, { status, type, text }: Answer): void {
   if (res.headersSent || res.destroyed) return;
   res.statusCode = status;
@@ -106,7 +108,7 @@ async function streamEvents(context: Context, { run, failure }: SseBody, times: 
   }
 }
 
-/** A stream that has begun can report its failure only in the stream: event `error`, then the terminator (decisions 0.1). */
+/** A stream that has begun reports its failure in the stream: event `error`, then the terminator (decisions 0.1). */
 function sendFailure(context: Context, thrown: unknown, failure: SseBody['failure']): void {
   if (context.res.destroyed) return;
   const { state } = context;

@@ -36,9 +36,9 @@ const LOOKED_UP = () => {};
 type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>;
 
 /**
- * The routes of one address, immutable: a change of plugins builds a new table and swaps it in, so a request sees either
- * all routes of a plugin or none. The router of a table is made for its first request: while a gateway starts, each plugin
- * that comes replaces a table that no request has seen.
+ * The routes of one address, immutable: a change of plugins builds a new table and swaps it in, so a request sees
+ * either all routes of a plugin or none. The router of a table is made for its first request: while a gateway starts,
+ * each plugin that comes replaces a table that no request has seen.
  */
 export class RouteTable {
   readonly routes: readonly CompiledRoute[];

@@ -57,15 +57,14 @@ export interface TenantPage {
 /** The tenants of the deployment. The caller has checked before who may do what to which one. */
 export interface Tenants {
   /**
-   * A tenant by id, deleted ones too; without a promise when it is at hand. At most a second old, and never older than the
-   * last change made through this object.
+   * A tenant by id, deleted ones too; no promise when at hand. At most 1 s old, never older than changes made here.
    */
   get(id: string): TenantRecord | undefined | Promise<TenantRecord | undefined>;
   /** Makes a tenant; what is absent comes from `TENANT_DEFAULTS`. */
   create(settings: Partial<TenantSettings> & Pick<TenantSettings, 'name'>): Promise<TenantRecord>;
   /**
-   * Tenants, newest first; `only` narrows to one id (what another tenant's administrator sees). With `includeDeleted` those that are deleted too, or of
-   * these only those that are not purged.
+   * Tenants, newest first; `only` narrows to one id (what another tenant's administrator sees). With `includeDeleted`
+   * those that are deleted too, or of these only those that are not purged.
    */
   list(options: {
     readonly limit: number;
@@ -76,9 +75,8 @@ export interface Tenants {
   /** Changes what is given and leaves the rest. Throws `tenant.not-found` and `tenant.deleted`. */
   update(id: string, settings: Partial<TenantSettings>): Promise<TenantRecord>;
   /**
-   * Ends a tenant: when this has resolved, none of its credentials is accepted here, and a second later nowhere. Its data
-   * may be purged from `purgeAfter` on. Repeated, it changes nothing and gives the first answer. Throws `tenant.default`
-   * and `tenant.not-found`.
+   * Ends a tenant: when this has resolved, none of its credentials is accepted here, and a second later nowhere. Its
+   * data may be purged from `purgeAfter` on. May be called again. Throws `tenant.default` and `tenant.not-found`.
    */
   scheduleDelete(id: string, purgeAfter: Date): Promise<TenantRecord>;
   /**
