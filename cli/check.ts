@@ -15,8 +15,9 @@ import { reachable } from './reachability.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
 
 /**
- * `saas-api check`: whether a start would succeed with these variables and files, and whether the servers and folders that it needs can be used. Changes nothing:
- * a missing role of PostgreSQL, table or file is made by the start and not here. All problems are reported together, without secrets.
+ * `saas-api check`: whether a start would succeed with these variables and files, and whether the servers and folders
+ * that it needs can be used. Changes nothing: a missing role of PostgreSQL, table or file is made by the start and not
+ * here. All problems are reported together, without secrets.
  */
 export async function main(): Promise<Outcome> {
   const hidden = createHiddenTexts([]);

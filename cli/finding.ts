@@ -20,12 +20,16 @@ export function skipped(part: string): Finding {
   return { part, state: 'skipped', lines: ['not checked, because of what is wrong above'] };
 }
 
-/** `ok       database: postgres at 127.0.0.1:5432`; problems below their part. What can hold a value goes through `hide`, which takes credentials out. */
+/**
+ * `ok       database: postgres at 127.0.0.1:5432`; problems below their part. What can hold a value goes through
+ * `hide`, which takes credentials out.
+ */
 export function describe({ part, state, lines }: Finding, hide: (text: string) => string): string {
   const head = `${state.padEnd(8)} ${part}`;
   const shown = lines.map((line) => {
-    // What a problem is about stays: `ADMIN_API_KEY: must be …` is a name and no value, although it looks like one.
-    // So does the form that is advised at its end (`, write postgres://user:password@…`): a value never stands there without quotes.
+    // What a problem is about stays: `ADMIN_API_KEY: must be …` is a name and no value, although it looks like one. So
+    // does the form that is advised at its end (`, write postgres://user:password@…`): a value never stands there
+    // without quotes.
     const [, place = '', message = '', form = ''] = /^((?:\S+: )*)(.*?)(, write [^"]*)?$/s.exec(line)!;
     return place + hide(message) + form;
   });

@@ -2,7 +2,8 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /*
- * What `saas-api` does with its arguments. In JavaScript, like kernel/main.js, so that what `serve` loads is compiled code from the first module on.
+ * What `saas-api` does with its arguments. In JavaScript, like kernel/main.js, so that what `serve` loads is compiled
+ * code from the first module on.
  */
 
 const HELP = `Usage: saas-api [command]
@@ -45,7 +46,10 @@ const PLUGIN_VERBS = { list: [], add: ['<package>'], remove: ['<plugin>'] };
 /** Last of all, and only these. */
 const PLUGIN_OPTIONS = { remove: [[], ['--with-data'], ['--with-data', '--yes']] };
 
-/** Runs a command that ends without a signal, unlike `serve`. It waits until all output is written, since a pipe takes it in parts. */
+/**
+ * Runs a command that ends without a signal, unlike `serve`. It waits until all output is written, since a pipe takes
+ * it in parts.
+ */
 async function run(load) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
   const { main } = await load();

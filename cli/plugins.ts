@@ -32,8 +32,8 @@ type Verb = (settings: KernelSettings, name: string, args: readonly string[]) =>
 const VERBS: Readonly<Record<string, Verb>> = { add, list, remove };
 
 /**
- * `saas-api plugins add <package>`, `list` and `remove <name> [--with-data [--yes]]`: the packages of a deployment, in the folder of its gateway.yaml. A running
- * gateway follows that file.
+ * `saas-api plugins add <package>`, `list` and `remove <name> [--with-data [--yes]]`: the packages of a deployment, in
+ * the folder of its gateway.yaml. A running gateway follows that file.
  */
 export async function main([verb = 'list', ...rest]: readonly string[]): Promise<Outcome> {
   const name = rest.find((one) => !one.startsWith('--')) ?? '';
@@ -46,7 +46,10 @@ export async function main([verb = 'list', ...rest]: readonly string[]): Promise
   }
 }
 
-/** Installs a package, asks it for the name of its plugin, and writes the entry. `spec` is what npm takes: a name with a version, a tarball, a folder. */
+/**
+ * Installs a package, asks it for the name of its plugin, and writes the entry. `spec` is what npm takes: a name with a
+ * version, a tarball, a folder.
+ */
 async function add(settings: KernelSettings, spec: string): Promise<string> {
   const file = await loadGatewayFile(settings.configFile);
   const folder = path.dirname(path.resolve(settings.configFile));
@@ -98,7 +101,10 @@ function stateOf(source: CodeSource, file: GatewayFile, only: readonly string[] 
   return declared?.problem ?? restOf(name, file, only)?.reason ?? 'enabled';
 }
 
-/** Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays, unless `--with-data` is among the arguments. */
+/**
+ * Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays, unless
+ * `--with-data` is among the arguments.
+ */
 async function remove(settings: KernelSettings, name: string, args: readonly string[]): Promise<string> {
   const before = await loadGatewayFile(settings.configFile);
   const entry = before.plugins.get(name);
@@ -132,7 +138,10 @@ async function refuseOwnFolder(folder: string): Promise<void> {
   );
 }
 
-/** Where the gateway is not installed in the folder of the plugins, npm must not install it as their peer dependency: they use the gateway that runs. */
+/**
+ * Where the gateway is not installed in the folder of the plugins, npm must not install it as their peer dependency:
+ * they use the gateway that runs.
+ */
 async function peerOptions(folder: string): Promise<readonly string[]> {
   const beside = await stat(path.join(folder, 'node_modules/agent-gateway')).catch(() => undefined);
   return beside === undefined ? ['--legacy-peer-deps'] : [];

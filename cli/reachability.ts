@@ -21,7 +21,8 @@ const log: Logger = createLogger({ level: 'silent', destination: { write: () => 
 const common = { clock: systemClock, ids: createIds(systemClock), log };
 
 /**
- * Whether database, Redis, object store and the folders on this machine can be used. All are asked at one time, each for ten seconds at most.
+ * Whether database, Redis, object store and the folders on this machine can be used. All are asked at one time, each
+ * for ten seconds at most.
  *
  * @param registrations what a start would register with the database, which must not be newer
  */
@@ -55,7 +56,9 @@ function reason(error: unknown): string {
     : message;
 }
 
-/** A database of SQLite: its file, or the folder in which it will be made. @throws Error saying why it cannot be used */
+/**
+ * A database of SQLite: its file, or the folder in which it will be made. @throws Error saying why it cannot be used
+ */
 export async function reachSqlite(
   file: string,
   registrations: readonly Registration[] = [],

@@ -62,8 +62,9 @@ export interface Rehearsal extends AsyncDisposable {
 }
 
 /**
- * Sets all plugins up as a start with these settings would, over tables and files in a temporary folder: nothing listens, no background work starts,
- * and no server is asked; of files of SQLite that plugins open it finds out whether they can be used. A plugin that fails hinders no other that does not need it.
+ * Sets all plugins up as a start with these settings would, over tables and files in a temporary folder: nothing
+ * listens, no background work starts, and no server is asked; of files of SQLite that plugins open it finds out whether
+ * they can be used. A plugin that fails hinders no other that does not need it.
  *
  * @throws ConfigurationError for a gateway.yaml that is not valid
  */
@@ -178,7 +179,10 @@ function elsewhere(settings: KernelSettings, folder: string, withResources: bool
   };
 }
 
-/** The listeners of a host, without one that listens: the tables are built, with the routes of `everywhere` in each, and collisions found. */
+/**
+ * The listeners of a host, without one that listens: the tables are built, with the routes of `everywhere` in each, and
+ * collisions found.
+ */
 function silentListeners(
   everywhere: readonly CompiledRoute[],
 ): PublicationParts['listeners'] & { routes(): readonly CompiledRoute[] } {
@@ -197,7 +201,10 @@ function silentListeners(
   };
 }
 
-/** The same publication, where plugins start no background work: no task, no listener, no worker. Everything that requests need is there. */
+/**
+ * The same publication, where plugins start no background work: no task, no listener, no worker. Everything that
+ * requests need is there.
+ */
 function withoutOwnWork(publication: Publication): Publication {
   return {
     ...publication,
@@ -211,7 +218,10 @@ function withoutOwnWork(publication: Publication): Publication {
   };
 }
 
-/** Starts the plugins, also those behind one whose failure would end a start, so that all problems are reported together. */
+/**
+ * Starts the plugins, also those behind one whose failure would end a start, so that all problems are reported
+ * together.
+ */
 async function startAll(host: PluginHost, file: GatewayFile): Promise<void> {
   const entries = host.slots.all.map(({ name }) => {
     return [name, { ...entryOf(file, name), onFailure: 'continue' }] as const;

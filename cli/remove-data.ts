@@ -15,11 +15,13 @@ import { BUNDLED_PLUGINS } from '../kernel/version.ts';
 export class PackageProblem extends Error {}
 
 /**
- * Drops the tables of a plugin that does not run, whether its code is still there or not, after the tables were shown and the removal was confirmed.
+ * Drops the tables of a plugin that does not run, whether its code is still there or not, after the tables were shown
+ * and the removal was confirmed.
  *
  * @param isConfirmed by `--yes`; otherwise the operator is asked
  * @returns what was done, in words
- * @throws PackageProblem where the plugin is bundled, enabled or at work, another one has its tables, or the operator does not confirm
+ * @throws PackageProblem where the plugin is bundled, enabled or at work, another one has its tables, or the operator
+ * does not confirm
  */
 export async function removeData(
   settings: KernelSettings,

@@ -15,7 +15,9 @@ import { openRedis } from './redis/open-redis.ts';
 import { openResources } from './resources/open-resources.ts';
 import { failures, waiting } from './resources/report.ts';
 
-/** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
+/**
+ * Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal.
+ */
 const AUDIT_DRAIN = 5_000;
 /** The same where closing everything else has taken long: then the database does not answer anyway. */
 const AUDIT_DRAIN_LATE = 500;
@@ -39,8 +41,8 @@ export interface InfrastructureOptions {
 export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>;
 
 /**
- * Opens the database, the audit trail, Redis, the services and agents.d, and notes in `opened` how each is closed, in reverse
- * order. `closesBy` returns until when, in monotonic milliseconds, closing is as fast as it should be.
+ * Opens the database, the audit trail, Redis, the services and agents.d, and notes in `opened` how each is closed, in
+ * reverse order. `closesBy` returns until when, in monotonic milliseconds, closing is as fast as it should be.
  */
 export async function openInfrastructure(
   options: InfrastructureOptions,

@@ -41,16 +41,19 @@ export interface ServicesParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  /** What plugins contribute to an extension point now. The services are there before the plugins, so they look at each use. */
+  /**
+   * What plugins contribute to an extension point now. The services are there before the plugins, so they look at each
+   * use.
+   */
   readonly contributions: (pointId: string) => readonly unknown[];
   /** Called with each secret that was read, before the caller gets it. */
   readonly onSecret: (value: string) => void;
 }
 
 /**
- * Opens the services that have an embedded and a distributed form, in the form that this deployment asks for. When one cannot be opened, those
- * before it are closed. `close` closes them side by side, since each may wait for a server that does not answer, and then the events, which
- * leases, hints and jobs use until their end.
+ * Opens the services that have an embedded and a distributed form, in the form that this deployment asks for. When one
+ * cannot be opened, those before it are closed. `close` closes them side by side, since each may wait for a server that
+ * does not answer, and then the events, which leases, hints and jobs use until their end.
  */
 export async function openServices(parts: ServicesParts) {
   const { settings, env, database, postgresUrl, redis, redisUrl, trail, registry, clock, ids, log } = parts;
@@ -109,7 +112,10 @@ export async function openServices(parts: ServicesParts) {
   };
 }
 
-/** Readiness reports when the plugin with the object store is missing. It does not ask whether a store answers, a plugin's or S3: a replica is of use without it. */
+/**
+ * Readiness reports when the plugin with the object store is missing. It does not ask whether a store answers, a
+ * plugin's or S3: a replica is of use without it.
+ */
 function probesOf(url: ObjectStoreUrl, stores: () => readonly OfferedObjectStore[]): readonly Probe[] {
   if (url.form !== 'plugin') return [];
   const { name } = url;

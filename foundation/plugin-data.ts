@@ -1,6 +1,9 @@
 import type { Database, OwnedData } from './data/database.ts';
 
-/** What a plugin has stored, under its name and those that it had before. What it keeps in the object store is not known here. */
+/**
+ * What a plugin has stored, under its name and those that it had before. What it keeps in the object store is not known
+ * here.
+ */
 export interface PluginData extends OwnedData {
   /** Rows by the kernel's table in which they are; without those of which there are none. */
   readonly kernelRows: ReadonlyMap<string, number>;

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { checkPlugin } from './check-plugin/check-plugin.ts';
 
 /*
- * `npm run check-plugin -- <folder> [--database <sqlite or URL>]…`: runs the conformance suite on a plugin, on each of the databases, and prints its findings, a line each.
- * Exits with 1 when something is wrong.
+ * `npm run check-plugin -- <folder> [--database <sqlite or URL>]…`: runs the conformance suite on a plugin, on each of
+ * the databases, and prints its findings, a line each. Exits with 1 when something is wrong.
  */
 
 const USAGE = `Usage: npm run check-plugin -- <folder of one plugin> [--database <database>]…

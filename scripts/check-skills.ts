@@ -8,8 +8,9 @@ import { likeness, shinglesOf } from './skills/similarity.ts';
 import { readSkillFiles } from './skills/skill-files.ts';
 
 /*
- * `npm run skills`: checks the form of every built-in skill, that the names in it exist, that its worked example gives the figures that it
- * prints, and that no two are alike. `node scripts/check-skills.ts <name>...` reports on the named ones alone. Exits with 1 for any problem.
+ * `npm run skills`: checks the form of every built-in skill, that the names in it exist, that its worked example gives
+ * the figures that it prints, and that no two are alike. `node scripts/check-skills.ts <name>...` reports on the named
+ * ones alone. Exits with 1 for any problem.
  */
 
 /** The share of one body that may stand in another. */

@@ -1,6 +1,7 @@
 /**
- * Shows how the contract of plugins differs from that of the last release, and which version of the kernel that requires; exits 1 where the kernel has a lower one.
- * `--release` keeps the current contract as that of a release of the kernel's version.
+ * Shows how the contract of plugins differs from that of the last release, and which version of the kernel that
+ * requires; exits 1 where the kernel has a lower one. `--release` keeps the current contract as that of a release of
+ * the kernel's version.
  */
 import path from 'node:path';
 import { KERNEL_VERSION } from '../kernel/version.ts';

@@ -1,6 +1,7 @@
 /**
  * Writes the files that are made from the code. `node scripts/generate.ts` writes those that changed,
- * `node scripts/generate.ts --check` writes nothing and exits 1, naming each file that is not up to date. Both exit 1 for a public export without a docblock.
+ * `node scripts/generate.ts --check` writes nothing and exits 1, naming each file that is not up to date. Both exit 1
+ * for a public export without a docblock.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,9 +1,9 @@
 import { guardRates, rateTable } from '../test/corpus/prompt-injection/rates.ts';
 
 /*
- * `npm run guard:rates`: runs the input check over the labelled corpus and prints what the check catches, by technique and language, and what
- * it refuses wrongly. Exits with 1 when the half of the corpus on which the check was not developed misses the floors. `-- --dev` lists the
- * mistakes on the other half.
+ * `npm run guard:rates`: runs the input check over the labelled corpus and prints what the check catches, by technique
+ * and language, and what it refuses wrongly. Exits with 1 when the half of the corpus on which the check was not
+ * developed misses the floors. `-- --dev` lists the mistakes on the other half.
  */
 
 const rates = await guardRates();

@@ -3,8 +3,9 @@ import { chosenFeatures, FEATURES } from './new-plugin/features.ts';
 import { writePlugin } from './new-plugin/write-plugin.ts';
 
 /*
- * `npm run new-plugin -- <name> [--dir <folder>] [--with routes,grpc,…] [--scope @acme] [--gateway <tarball>]`: writes a working plugin with the chosen features,
- * and a test. With --dir it is a package of its own, in a folder of its name; without --dir it is one of the bundled plugins, with its test in test/plugins.
+ * `npm run new-plugin -- <name> [--dir <folder>] [--with routes,grpc,…] [--scope @acme] [--gateway <tarball>]`: writes
+ * a working plugin with the chosen features, and a test. With --dir it is a package of its own, in a folder of its
+ * name; without --dir it is one of the bundled plugins, with its test in test/plugins.
  */
 
 const USAGE = `npm run new-plugin -- <name> [--dir <folder>] [--with ${Object.keys(FEATURES).join(',')}] [--scope @acme] [--gateway <tarball>]`;

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { buildPackage } from './package/build-package.ts';
 
 /*
- * `npm run package`: makes the package `agent-gateway` in `dist/`, and packs it. Prints the path of the tarball, to be installed with npm or published.
+ * `npm run package`: makes the package `agent-gateway` in `dist/`, and packs it. Prints the path of the tarball, to be
+ * installed with npm or published.
  */
 
 const folder = fileURLToPath(new URL('../dist/agent-gateway', import.meta.url));

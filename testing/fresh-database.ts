@@ -38,7 +38,10 @@ export async function createDatabase(server: string): Promise<ServerDatabase> {
 /** PostgreSQL's code of a statement that it does not understand. */
 const SYNTAX_ERROR = '42601';
 
-/** PostgreSQL copies its template; from version 15 on it may copy files, which costs a third of writing each page to its log. */
+/**
+ * PostgreSQL copies its template; from version 15 on it may copy files, which costs a third of writing each page to its
+ * log.
+ */
 async function create(family: 'postgres' | 'mysql', url: string, name: string): Promise<void> {
   const sql = `create database ${name}`;
   if (family === 'mysql') return void (await askDatabase(url, sql));

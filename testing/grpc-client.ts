@@ -69,8 +69,9 @@ export interface GrpcClient {
 }
 
 /**
- * Makes a client of `service` at `address` (`127.0.0.1:50051`). Messages look as in handlers: JSON for `Struct`, RFC 3339
- * for `Timestamp`, names of the proto file. A method that the proto file does not declare is called with empty messages.
+ * Makes a client of `service` at `address` (`127.0.0.1:50051`). Messages look as in handlers: JSON for `Struct`, RFC
+ * 3339 for `Timestamp`, names of the proto file. A method that the proto file does not declare is called with empty
+ * messages.
  *
  * @example
  * using notes = grpcClient(address, { proto, service: 'svc.notes.v1.NotesService', token });

@@ -18,8 +18,9 @@ const known = new WeakMap<Plugin, number>();
 let last = 0;
 
 /**
- * Makes an SQLite file that has the tables of these plugins and no rows but those that migrations write. They are made once a process for the
- * same plugins: making them costs as much as the rest of a gateway's start. The first use of plugins puts nothing there, since it may be the only one.
+ * Makes an SQLite file that has the tables of these plugins and no rows but those that migrations write. They are made
+ * once a process for the same plugins: making them costs as much as the rest of a gateway's start. The first use of
+ * plugins puts nothing there, since it may be the only one.
  *
  * @param plugins default: the bundled ones
  */

@@ -24,11 +24,14 @@ export interface TestGatewayOptions {
   /** Variables of the gateway and its plugins (`DATABASE_URL`, `LLM_API_URL` …). The process's own are not read. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * A database of its own, dropped when it stops: `sqlite`, or the URL of a server (see `testDatabases`). Default: SQLite, or what `DATABASE_URL` in `env`
-   * names, which stays.
+   * A database of its own, dropped when it stops: `sqlite`, or the URL of a server (see `testDatabases`). Default:
+   * SQLite, or what `DATABASE_URL` in `env` names, which stays.
    */
   readonly database?: string;
-  /** What answers chats, under every name but `demo`: `fakeModel('Hello')`. Default: the demo model, which repeats what it was asked. */
+  /**
+   * What answers chats, under every name but `demo`: `fakeModel('Hello')`. Default: the demo model, which repeats what
+   * it was asked.
+   */
   readonly model?: FakeModel;
   /** The text of gateway.yaml; default: no file. */
   readonly yaml?: string;
@@ -81,7 +84,8 @@ export interface TestGateway extends AsyncDisposable {
   /** Makes a tenant with a key that may do everything inside it; `token` is for `request` and gRPC calls. */
   makeTenant(name?: string): Promise<TestTenant>;
   /**
-   * A client of a gRPC service that some plugin serves; closed with the gateway. The default credential is the operator's token.
+   * A client of a gRPC service that some plugin serves; closed with the gateway. The default credential is the
+   * operator's token.
    *
    * @throws Error while no plugin serves any gRPC service.
    */
@@ -104,8 +108,9 @@ const MAX_LINES = 10_000;
 const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
 
 /**
- * Starts a whole gateway with SQLite (or whatever `env` says) on a free port of the loopback interface. Transactions that
- * wait for anything but the database are refused. The rate limit of the default tenant is out of every test's reach.
+ * Starts a whole gateway with SQLite (or whatever `env` says) on a free port of the loopback interface. Transactions
+ * that wait for anything but the database are refused. The rate limit of the default tenant is out of every test's
+ * reach.
  *
  * @example
  * const gateway = await startTestGateway({ plugins: [weather] });
@@ -178,7 +183,10 @@ function hasOwnFile({ database = 'sqlite', pluginFolders, env = {} }: TestGatewa
   return database === 'sqlite' && pluginFolders === undefined && !isChosen;
 }
 
-/** Gateways that start at one time in this process: where dozens do, each connection to a server would wait longer than a gateway has patience. */
+/**
+ * Gateways that start at one time in this process: where dozens do, each connection to a server would wait longer than
+ * a gateway has patience.
+ */
 const STARTS = 4;
 const waiting: (() => void)[] = [];
 let starting = 0;

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { createDatabase } from './fresh-database.ts';
 
 /**
- * On what tests run, by name: `sqlite`; `postgres` where the variable `TEST_POSTGRES_URL` names a server, `mysql` where `TEST_MYSQL_URL` does. What it gives
- * is for `database` of `startTestGateway`, `databases` of `pluginConformance`, and `freshDatabase`.
+ * On what tests run, by name: `sqlite`; `postgres` where the variable `TEST_POSTGRES_URL` names a server, `mysql` where
+ * `TEST_MYSQL_URL` does. What it gives is for `database` of `startTestGateway`, `databases` of `pluginConformance`, and
+ * `freshDatabase`.
  *
  * @example
  * for (const [name, database] of Object.entries(testDatabases())) {
@@ -30,7 +31,8 @@ export interface TestDatabase extends AsyncDisposable {
 /**
  * Makes an empty database.
  *
- * @param database `sqlite`, or the URL of a server whose role may create databases; it is made next to the one that the URL names
+ * @param database `sqlite`, or the URL of a server whose role may create databases; it is made next to the one that the
+ * URL names
  * @throws Error for a URL of another kind, a server that is away, and a role that may not create databases
  */
 export async function freshDatabase(database: string): Promise<TestDatabase> {

@@ -7,13 +7,14 @@ import { entryOf } from './audit-query.ts';
 import { type Pseudonymized, renamedRecord } from './audit-traces.ts';
 
 /**
- * Old audit records, in the object storage: JSON lines, one record each as the audit routes show it, below `_system/audit/<tenant>/<day>/`; `none` stands for the tenant
- * of records that have none. A record may be there twice, or also in the database, where a process has died between the two: readers recognize it by its id.
+ * Old audit records, in the object storage: JSON lines, one record each as the audit routes show it, below
+ * `_system/audit/<tenant>/<day>/`; `none` stands for the tenant of records that have none. A record may be there twice,
+ * or also in the database, where a process has died between the two: readers recognize it by its id.
  */
 export interface AuditArchive {
   /**
-   * Moves records of whole days (UTC) that are older there, and returns how many; returns at once where another replica moves records, or a name is being replaced. The rest is for
-   * the next call. Without object storage none are moved.
+   * Moves records of whole days (UTC) that are older there, and returns how many; returns at once where another replica
+   * moves records, or a name is being replaced. The rest is for the next call. Without object storage none are moved.
    *
    * @throws the reason of the signal, or of the lease, that aborts, and `objects.unavailable`
    */
@@ -21,7 +22,8 @@ export interface AuditArchive {
   /** The archived records of a tenant, or of one identity of it, oldest first. */
   records(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
   /**
-   * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for a replica that moves records at this moment.
+   * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for a replica that
+   * moves records at this moment.
    *
    * @throws the signal's reason when it aborts
    */
@@ -49,7 +51,10 @@ const WAIT_MS = 60_000;
 
 /** Makes the archive. */
 export function createAuditArchive({ database, objects, leases }: AuditArchiveParts) {
-  /** The next tenant by id that has records, and the time of its oldest: one entry of the index, however many records there are. */
+  /**
+   * The next tenant by id that has records, and the time of its oldest: one entry of the index, however many records
+   * there are.
+   */
   async function nextTenant(from: { $gte: string } | { $gt: string }): Promise<AuditLogRow | undefined> {
     const orderBy = { tenantId: 'asc', createdAt: 'asc', id: 'asc' } as const;
     const [row] = await database
@@ -71,8 +76,8 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
   }
 
   /**
-   * Moves one chunk; how many records it had. First the object, then, in one statement, the rows: what dies in between leaves both, and the next call writes the same object
-   * again, or one more.
+   * Moves one chunk; how many records it had. First the object, then, in one statement, the rows: what dies in between
+   * leaves both, and the next call writes the same object again, or one more.
    */
   async function moveChunk(tenantId: string, before: Date, signal: AbortSignal): Promise<number> {
     const rows = await oldest(tenantId, before);
@@ -81,7 +86,8 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
     const key = `${folderOf(tenantId)}${dayOf(first.createdAt)}/${first.id}.jsonl`;
     const text = rows.map((row) => `${lineOf(entryOf(row))}\n`).join('');
     await objects.all().put(key, text, { contentType: CONTENT_TYPE, signal });
-    // Without the lease another replica may replace a name that this object still has. The rows have it no more: the next call writes it anew.
+    // Without the lease another replica may replace a name that this object still has. The rows have it no more: the
+    // next call writes it anew.
     signal.throwIfAborted();
     await database.system().nativeDelete(AuditLog, { id: { $in: rows.map(({ id }) => id) } });
     return rows.length;

@@ -36,7 +36,8 @@ export interface EncodedEntry {
 const MAX_LINE = 65_536;
 
 /**
- * The entry with its line of the journal, line feed included. A `detail` that is too long or is no JSON is left out of both.
+ * The entry with its line of the journal, line feed included. A `detail` that is too long or is no JSON is left out of
+ * both.
  *
  * @throws RangeError where the other members are too long.
  */
@@ -77,10 +78,14 @@ export function decodeEntry(line: string): AuditEntry | undefined {
 /** What a handler may add to its audit record. */
 export interface AuditExtra {
   readonly sessionId?: string;
-  /** The identity of the record where the call itself finds out who is calling, as a login does. The id is empty while only the tenant is known. */
+  /**
+   * The identity of the record where the call itself finds out who is calling, as a login does. The id is empty while
+   * only the tenant is known.
+   */
   readonly actor?: { readonly id: string; readonly tenantId: string; readonly method: string };
   /**
-   * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
+   * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is
+   * cut to 256 characters.
    */
   readonly changes?: Readonly<Record<string, string | number | boolean | null>>;
   /** Parameters of the query whose values are not recorded: they name a user whom the call erases. */

@@ -9,9 +9,15 @@ import { type Pseudonymized, renameIdentities, renameInDetails } from './audit-t
 import type { AuditTrail } from './audit-trail.ts';
 import { auditDetail } from './sanitize.ts';
 
-/** The audit records that have reached the database: read in pages or as a whole, freed of a user's name, and moved away when they are old. */
+/**
+ * The audit records that have reached the database: read in pages or as a whole, freed of a user's name, and moved away
+ * when they are old.
+ */
 export interface AuditLogs extends AuditQuery {
-  /** All records of a tenant, or of one identity of it, archived ones too, oldest first; those of this process are brought to the database before. What is archived meanwhile comes last, perhaps again. */
+  /**
+   * All records of a tenant, or of one identity of it, archived ones too, oldest first; those of this process are
+   * brought to the database before. What is archived meanwhile comes last, perhaps again.
+   */
   all(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
   /** Resolves when the records of this process are in the database, or after two seconds. Not inside a transaction. */
   settle(): Promise<void>;
@@ -20,8 +26,8 @@ export interface AuditLogs extends AuditQuery {
   /** `renameInDetails`, and the same in archived records. */
   renameInDetails(tenantId: string, whom: Pseudonymized, signal: AbortSignal): Promise<number>;
   /**
-   * Records something under the name of an event: `retention.applied`. `cause`: the call that caused it, where there is one and its own record does not
-   * say enough. When it resolves, the record outlives the process.
+   * Records something under the name of an event: `retention.applied`. `cause`: the call that caused it, where there is
+   * one and its own record does not say enough. When it resolves, the record outlives the process.
    */
   note(
     tenantId: string,

@@ -52,8 +52,8 @@ export function createAuditQuery(database: Pick<Database, 'forTenant' | 'pageOfA
 }
 
 /**
- * The moment that a `from` or `to` of a query names: RFC 3339, or a date, which as `to` means its last millisecond (UTC).
- * `undefined` for anything else.
+ * The moment that a `from` or `to` of a query names: RFC 3339, or a date, which as `to` means its last millisecond
+ * (UTC). `undefined` for anything else.
  */
 export function parseAuditTime(text: string, bound: 'from' | 'to'): Date | undefined {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);

@@ -15,8 +15,9 @@ export interface Pseudonymized {
 const BATCH = 5_000;
 
 /**
- * Puts a pseudonym in the place of identities in the records of a tenant, inside the caller's transaction, in statements of bounded work; returns how many
- * records have it now. What else names them is left to `renameInDetails`, and so is `before`.
+ * Puts a pseudonym in the place of identities in the records of a tenant, inside the caller's transaction, in
+ * statements of bounded work; returns how many records have it now. What else names them is left to `renameInDetails`,
+ * and so is `before`.
  */
 export async function renameIdentities(
   entities: TenantEntityManager,
@@ -39,8 +40,9 @@ export async function renameIdentities(
 }
 
 /**
- * The same in everything that records say, also where they came after `renameIdentities`: the identity, `X-Svc-User-Id`, parameters of queries, segments of paths. Reads all
- * records of the tenant in pages, and changes one at a time; returns how many.
+ * The same in everything that records say, also where they came after `renameIdentities`: the identity,
+ * `X-Svc-User-Id`, parameters of queries, segments of paths. Reads all records of the tenant in pages, and changes one
+ * at a time; returns how many.
  *
  * @throws the signal's reason when it aborts
  */
@@ -107,7 +109,10 @@ function renamedValues<T>(value: T, rename: (text: string) => string): T {
   return Object.fromEntries(members) as T;
 }
 
-/** Parameters of queries that name users, or parts of their names: whose records are asked for, and the text of a search. */
+/**
+ * Parameters of queries that name users, or parts of their names: whose records are asked for, and the text of a
+ * search.
+ */
 const NAMING = ['user_id', 'q'];
 
 /** A detail without any user: whom `X-Svc-User-Id` and parameters of the query named. */

@@ -21,12 +21,13 @@ import { thisOwner } from './journal-folder.ts';
 export interface AuditTrail {
   /**
    * Takes a record, in some microseconds, and never throws. When the promise resolves, at the end of this turn of the
-   * event loop, the record is in the journal: the death of the process (though not of the machine) cannot lose it any more.
+   * event loop, the record is in the journal: the death of the process (though not of the machine) cannot lose it any
+   * more.
    */
   record(entry: AuditEntry): Promise<void>;
   /**
-   * `undefined` while there is room. Else a promise for the caller that is about to cause a record: it resolves when there is room
-   * again, and rejects after `roomDeadline`, or at once when `maxWaiting` wait already.
+   * `undefined` while there is room. Else a promise for the caller that is about to cause a record: it resolves when
+   * there is room again, and rejects after `roomDeadline`, or at once when `maxWaiting` wait already.
    */
   room(): Promise<void> | undefined;
   /** Brings everything to the sink now. False when that is not done after `deadline` milliseconds. */
@@ -37,7 +38,10 @@ export interface AuditTrail {
    */
   close(deadline: number): Promise<void>;
   stats(): AuditStats;
-  /** Deletes records that the database refused, in files to which nothing was added since `before`; how many files there were. */
+  /**
+   * Deletes records that the database refused, in files to which nothing was added since `before`; how many files there
+   * were.
+   */
   forgetRejected(before: Date): Promise<number>;
 }
 

@@ -8,15 +8,15 @@ import type { AuditDetail, AuditEntry } from './audit-entry.ts';
 /** Where audit records end up. */
 export interface AuditSink {
   /**
-   * Stores all entries or rejects; an entry that is stored already is left as it is. The same entries may come again, also
-   * in other company, after a rejection or a restart.
+   * Stores all entries or rejects; an entry that is stored already is left as it is. The same entries may come again,
+   * also in other company, after a rejection or a restart.
    */
   write(entries: readonly AuditEntry[]): Promise<void>;
 }
 
 /**
- * The table `audit_logs` as the sink of the audit trail: one statement per batch, rows that exist stay as they are. Every
- * request ends here, so the statement is made once and not by MikroORM, which takes 7 µs for a row.
+ * The table `audit_logs` as the sink of the audit trail: one statement per batch, rows that exist stay as they are.
+ * Every request ends here, so the statement is made once and not by MikroORM, which takes 7 µs for a row.
  */
 export function createDatabaseSink(database: Pick<Database, 'system' | 'family'>): AuditSink {
   const { family } = database;

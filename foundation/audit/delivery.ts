@@ -10,13 +10,13 @@ export interface RefusedEntry {
 }
 
 /**
- * Makes what brings batches to a sink: it writes all entries but those that the sink refuses, which it returns, and rejects with the sink's
- * error when the sink is away; the whole batch is to be delivered again then.
+ * Makes what brings batches to a sink: it writes all entries but those that the sink refuses, which it returns, and
+ * rejects with the sink's error when the sink is away; the whole batch is to be delivered again then.
  *
- * Whether a failure is the sink's or an entry's is not read from the error, whose forms differ between
- * databases, but tried: writing an entry again that is stored already must succeed where the sink works. So a database that
- * is without the table never makes good entries look bad. It is not tried where the database itself says that it is away or takes no
- * writes: an entry that is stored already needs no room, and succeeds on a full disk.
+ * Whether a failure is the sink's or an entry's is not read from the error, whose forms differ between databases, but
+ * tried: writing an entry again that is stored already must succeed where the sink works. So a database that is without
+ * the table never makes good entries look bad. It is not tried where the database itself says that it is away or takes
+ * no writes: an entry that is stored already needs no room, and succeeds on a full disk.
  *
  * @param deadline milliseconds after which a write counts as failed
  */

@@ -19,9 +19,9 @@ const SEGMENT_ENDING = '.jsonl';
 const PROBE_BYTES = 4096;
 
 /**
- * Makes the folder of one journal inside a directory that several processes, also of several machines, may share. Nothing is
- * locked: a folder changes hands by a rename, which one process wins. Throws where
- * directory and folder cannot be made.
+ * Makes the folder of one journal inside a directory that several processes, also of several machines, may share.
+ * Nothing is locked: a folder changes hands by a rename, which one process wins. Throws where directory and folder
+ * cannot be made.
  */
 export function createJournalFolder(directory: string, owner: JournalOwner) {
   const own = path.join(directory, liveName(owner));
@@ -112,8 +112,8 @@ export function createJournalFolder(directory: string, owner: JournalOwner) {
 }
 
 /**
- * Who owns a journal folder. The folder's name says it (`live.<pid>.<start>.<space>.<id>`), so that a folder and its owner
- * appear, change and vanish in one step. A folder that its owner left on purpose is called `left.<id>`.
+ * Who owns a journal folder. The folder's name says it (`live.<pid>.<start>.<space>.<id>`), so that a folder and its
+ * owner appear, change and vanish in one step. A folder that its owner left on purpose is called `left.<id>`.
  */
 export interface JournalOwner {
   readonly pid: number;
@@ -139,12 +139,14 @@ function leftName(id: string): string {
   return `left.${id}`;
 }
 
-/** How long a folder may go without a heartbeat before its owner counts as dead, where the process cannot be looked up. */
+/**
+ * How long a folder may go without a heartbeat before its owner counts as dead, where the process cannot be looked up.
+ */
 const SILENCE_MS = 60_000;
 
 /**
- * True when no process can be writing to this folder any more: its owner left or died. A process of the same machine and pid
- * namespace is looked up; of any other only the heartbeat is known (the folder's modification time).
+ * True when no process can be writing to this folder any more: its owner left or died. A process of the same machine
+ * and pid namespace is looked up; of any other only the heartbeat is known (the folder's modification time).
  *
  * @param silence milliseconds since the last heartbeat
  */

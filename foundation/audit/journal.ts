@@ -40,8 +40,8 @@ export type Journal = ReturnType<typeof createJournal>;
 
 /**
  * The queue of audit entries, kept in files. An entry is safe from the death of the process as soon as `append` has
- * returned; entries that earlier processes left in the same directory are queued before the own ones. Throws where the directory cannot be
- * made or written to.
+ * returned; entries that earlier processes left in the same directory are queued before the own ones. Throws where the
+ * directory cannot be made or written to.
  */
 export function createJournal({ directory, owner, segmentBytes, log }: JournalOptions) {
   const folder = createJournalFolder(directory, owner);
@@ -228,7 +228,10 @@ const REJECTED = '.rejected';
 /** Where a process keeps what the database will never take. */
 export const rejectedFile = (directory: string, id: string) => path.join(directory, `${id}${REJECTED}`);
 
-/** Deletes files of what the database will never take, also of other processes, to which nothing was added since `before`; how many. */
+/**
+ * Deletes files of what the database will never take, also of other processes, to which nothing was added since
+ * `before`; how many.
+ */
 export async function forgetRejected(directory: string, before: Date): Promise<number> {
   let forgotten = 0;
   for (const name of await readdir(directory)) {

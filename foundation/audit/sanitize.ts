@@ -12,14 +12,19 @@ const MAX_TOTAL = 4_096;
 /** Longer queries are not looked at beyond this. */
 const MAX_QUERY = 16_384;
 
-/** Names whose values are credentials in a query although they are not elsewhere: OAuth codes, signed URLs, links of logins. */
+/**
+ * Names whose values are credentials in a query although they are not elsewhere: OAuth codes, signed URLs, links of
+ * logins.
+ */
 const QUERY_SECRET =
   /(?:key|code|sig|signature|auth|pass|otp|jwt|assertion|verifier|credential|nonce|challenge)$|secret|token|password/;
 
 /**
- * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials (`query`), the
- * names of body members, never their values (`body_fields`), whom an `X-Svc-User-Id` named (`svc_user_id`), and what the route says that
- * it made or changed (`changes`), or does not want to be recorded (`hidden`), and which credential was refused, and why (`refused`). Bounded: what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
+ * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials
+ * (`query`), the names of body members, never their values (`body_fields`), whom an `X-Svc-User-Id` named
+ * (`svc_user_id`), and what the route says that it made or changed (`changes`), or does not want to be recorded
+ * (`hidden`), and which credential was refused, and why (`refused`). Bounded: what is cut off or left out is marked by
+ * `truncated`. Members that would be empty are absent.
  *
  * @param query with or without its question mark
  */
@@ -126,7 +131,10 @@ class Budget {
     this.#left = characters;
   }
 
-  /** The text without control characters, cut to `most`, and without credentials in it; `undefined` when the budget is spent. */
+  /**
+   * The text without control characters, cut to `most`, and without credentials in it; `undefined` when the budget is
+   * spent.
+   */
   take(text: string, most: number): string | undefined {
     if (this.#left <= 0) {
       this.isExceeded = true;

@@ -100,7 +100,9 @@ export class Segment {
     }
   }
 
-  /** What is not delivered of a segment that is being written, read through the open file even when its name is gone. */
+  /**
+   * What is not delivered of a segment that is being written, read through the open file even when its name is gone.
+   */
   readTail(): string {
     if (this.#fd === undefined) return '';
     const buffer = Buffer.alloc(this.undelivered);

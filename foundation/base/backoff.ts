@@ -7,7 +7,8 @@ export interface BackoffBounds {
 /**
  * The delay after the `failures`-th failure in a row (1 or more), in milliseconds: it doubles from `first` to `most`.
  *
- * @param random a number from 0 to 1: up to a half of the delay is taken off, so that replicas do not come back all at once. Default 0: the whole delay
+ * @param random a number from 0 to 1: up to a half of the delay is taken off, so that replicas do not come back all at
+ * once. Default 0: the whole delay
  */
 export function backoffDelay(failures: number, { first, most }: BackoffBounds, random = 0): number {
   const full = Math.min(first * 2 ** Math.min(failures - 1, 30), most);
@@ -15,8 +16,8 @@ export function backoffDelay(failures: number, { first, most }: BackoffBounds, r
 }
 
 /**
- * What a `Retry-After` header asks for, in milliseconds from `now` (Unix milliseconds): seconds or an HTTP date (RFC 9110, 10.2.3), a
- * date in the past is 0. Undefined for anything else.
+ * What a `Retry-After` header asks for, in milliseconds from `now` (Unix milliseconds): seconds or an HTTP date (RFC
+ * 9110, 10.2.3), a date in the past is 0. Undefined for anything else.
  */
 export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   const text = (Array.isArray(value) ? value[0] : value)?.trim();

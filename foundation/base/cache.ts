@@ -12,8 +12,9 @@ export interface SharedCacheOptions<T extends object | undefined> {
   /** Milliseconds for which a value is used, counted from the start of its load. */
   readonly maxAge: number;
   /**
-   * Milliseconds after which a value that is asked for is read again in the background, while it goes on being used. After a failure it stays, and is read again a second
-   * later at the earliest; where there is none any more it is dropped. Default: never before `maxAge`.
+   * Milliseconds after which a value that is asked for is read again in the background, while it goes on being used.
+   * After a failure it stays, and is read again a second later at the earliest; where there is none any more it is
+   * dropped. Default: never before `maxAge`.
    */
   readonly refreshAfter?: number;
   /** Values that are kept at most; as many answers of "there is none" are kept in addition. */

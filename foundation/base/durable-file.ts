@@ -6,7 +6,8 @@ import path from 'node:path';
 /**
  * Replaces a file so that every reader sees the old or the new content, also after a power failure: writes a neighbour,
  * flushes it, renames it over `target` and flushes the folder. `target` must not be a symbolic link. Rejects with the
- * system's error and leaves the old file when anything fails; with `isNew` also where there is a file (EEXIST), even one that another process has just made.
+ * system's error and leaves the old file when anything fails; with `isNew` also where there is a file (EEXIST), even
+ * one that another process has just made.
  */
 export async function writeAtomically(
   target: string,
@@ -52,8 +53,9 @@ export async function writeFlushed(file: string, content: string, mode: number):
 }
 
 /**
- * Makes a folder for the user of the process alone, and those above it, where they are not there. Throws the system's error. `mkdir` of Node with `recursive` tries
- * without end where a file system makes no folder although the one above is there, as `/proc` does.
+ * Makes a folder for the user of the process alone, and those above it, where they are not there. Throws the system's
+ * error. `mkdir` of Node with `recursive` tries without end where a file system makes no folder although the one above
+ * is there, as `/proc` does.
  */
 export function makeFolder(folder: string): void {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -86,8 +88,8 @@ export async function flushFolder(folder: string): Promise<void> {
 }
 
 /**
- * The text (UTF-8) of a regular file of at most `limit` bytes, or why it cannot be used. Never waits for the other end of a pipe. Rejects
- * with the system's error.
+ * The text (UTF-8) of a regular file of at most `limit` bytes, or why it cannot be used. Never waits for the other end
+ * of a pipe. Rejects with the system's error.
  *
  * @param flags in addition to those for reading: `O_NOFOLLOW`
  */

@@ -63,8 +63,8 @@ export const KernelErrors = defineErrors({
 });
 
 /**
- * Any thrown value, as an error that may be shown. One that is no error of ours becomes `internal` with a fixed text; the
- * original stays in `cause`, for the log alone.
+ * Any thrown value, as an error that may be shown. One that is no error of ours becomes `internal` with a fixed text;
+ * the original stays in `cause`, for the log alone.
  */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

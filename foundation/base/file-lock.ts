@@ -13,8 +13,9 @@ const ABANDONED = 3_000;
 const PATIENCE = 15_000;
 
 /**
- * Does `work`, which takes milliseconds, while no other process that asks changes the file: replicas may share it. `.<name>.lock` lies beside it meanwhile; one that a killed
- * process left is taken over. Rejects with the system's error where the folder cannot be written.
+ * Does `work`, which takes milliseconds, while no other process that asks changes the file: replicas may share it.
+ * `.<name>.lock` lies beside it meanwhile; one that a killed process left is taken over. Rejects with the system's
+ * error where the folder cannot be written.
  *
  * @param refusal makes the error after 15 s of waiting, of a text that goes on after the name of the file
  */

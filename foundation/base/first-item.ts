@@ -1,8 +1,9 @@
 import { endsWithin, LONGEST_DELAY_MS } from './deadline.ts';
 
 /**
- * Waits for the first item of a source, and gives all of them: what fails before it can still be answered by a status. After `patience` it gives them without
- * waiting any longer, and their reader meets what fails. The result is read once; however the reading ends, the source has ended with it.
+ * Waits for the first item of a source, and gives all of them: what fails before it can still be answered by a status.
+ * After `patience` it gives them without waiting any longer, and their reader meets what fails. The result is read
+ * once; however the reading ends, the source has ended with it.
  *
  * @param empty the error for a source without any item
  * @param patience milliseconds; default: as long as it takes

@@ -8,7 +8,10 @@ import { isSystemError } from './durable-file.ts';
 /** Folders to watch, each with the names in it that matter; `undefined` for all. Not what lies deeper. */
 export type WatchTargets = ReadonlyMap<string, ReadonlySet<string> | undefined>;
 
-/** Opens the watch of one folder, and rejects with the system's error when that is not possible. `lost`: the watch ended by itself. */
+/**
+ * Opens the watch of one folder, and rejects with the system's error when that is not possible. `lost`: the watch ended
+ * by itself.
+ */
 export type WatchFolder = (
   folder: string,
   names: ReadonlySet<string> | undefined,
@@ -33,7 +36,10 @@ export interface FollowerOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Something may have changed. At the end of a burst of notices, and from time to time without any. */
   readonly onChange: () => void;
-  /** Folders cannot be watched, with the system's error codes (`ENOSPC`: no inotify watches left); an empty text when all can again. */
+  /**
+   * Folders cannot be watched, with the system's error codes (`ENOSPC`: no inotify watches left); an empty text when
+   * all can again.
+   */
   readonly onTrouble?: (codes: string) => void;
   readonly watch?: WatchFolder;
 }
@@ -48,12 +54,13 @@ interface Watched {
 const MAX_WATCHED = 4_000;
 
 /**
- * Reports when it is time to look at some folders again. A report is a hint: it says neither what changed nor that something did. The caller
- * looks, and calls `follow` with the folders that matter now.
+ * Reports when it is time to look at some folders again. A report is a hint: it says neither what changed nor that
+ * something did. The caller looks, and calls `follow` with the folders that matter now.
  *
- * The watches are chokidar's, one for each folder, or plain ones where only some names matter. Three things are done here, since it does not do them: a path that leads to another folder
- * than before (a swapped link, a folder deleted and made again) is watched again at the next look, a folder that cannot be watched is polled and
- * tried again, and no more than a number of folders is watched.
+ * The watches are chokidar's, one for each folder, or plain ones where only some names matter. Three things are done
+ * here, since it does not do them: a path that leads to another folder than before (a swapped link, a folder deleted
+ * and made again) is watched again at the next look, a folder that cannot be watched is polled and tried again, and no
+ * more than a number of folders is watched.
  */
 export class Follower {
   readonly #options: FollowerOptions;
@@ -80,8 +87,9 @@ export class Follower {
   }
 
   /**
-   * Watches these folders and no others; one that does not exist is no trouble. Returns whether some were not watched before: what happened in
-   * them until now was not noticed, so look again. One call at a time. Never rejects for what the file system says.
+   * Watches these folders and no others; one that does not exist is no trouble. Returns whether some were not watched
+   * before: what happened in them until now was not noticed, so look again. One call at a time. Never rejects for what
+   * the file system says.
    *
    * @param isVital whether it is trouble that the folder cannot be watched. Default: always
    */
@@ -182,20 +190,29 @@ export class Follower {
 
 /** What is followed, and what is known of it. */
 export interface StatesOptions<S> {
-  /** The states by name, and the folders in which a change would be noticed. `reported`: the states that the caller knows. */
+  /**
+   * The states by name, and the folders in which a change would be noticed. `reported`: the states that the caller
+   * knows.
+   */
   readonly look: (reported: ReadonlyMap<string, S>) => Promise<{
     readonly states: ReadonlyMap<string, S>;
     readonly targets: WatchTargets;
   }>;
   /** The states that were taken over already. */
   readonly known?: Iterable<readonly [string, S]>;
-  /** Reports a state that is not the one reported last; `undefined` when there is none any more. The next look waits for it. It must not throw. */
+  /**
+   * Reports a state that is not the one reported last; `undefined` when there is none any more. The next look waits for
+   * it. It must not throw.
+   */
   readonly onChange: (name: string, state: S | undefined, before: S | undefined) => void | Promise<void>;
   /** A look failed. The next one comes after `poll`. Default: the failure is not handled. */
   readonly onFailure?: (error: unknown) => void;
   readonly onTrouble?: (codes: string) => void;
   readonly signal: AbortSignal;
-  /** A state counts when two looks this many milliseconds apart agree: files are truncated before they are written, folders copied file by file. */
+  /**
+   * A state counts when two looks this many milliseconds apart agree: files are truncated before they are written,
+   * folders copied file by file.
+   */
   readonly settle: number;
   /** Milliseconds between looks without any notice. */
   readonly poll: number;
@@ -261,8 +278,8 @@ export function followStates<S>(options: StatesOptions<S>): void {
 const MAX_LINKS = 16;
 
 /**
- * The folders in which it is decided what a path leads to, each with the names that decide: every symbolic link on the way, the last member,
- * and the first one that is not there.
+ * The folders in which it is decided what a path leads to, each with the names that decide: every symbolic link on the
+ * way, the last member, and the first one that is not there.
  */
 export async function wayTo(file: string): Promise<Map<string, Set<string>>> {
   const deciding = new Map<string, Set<string>>();
@@ -299,7 +316,10 @@ async function linkTarget(file: string): Promise<{ readonly leadsTo: string } | 
   }
 }
 
-/** Identifies the folder that a path leads to and what is watched in it: after a swap the path is the same and the folder another. */
+/**
+ * Identifies the folder that a path leads to and what is watched in it: after a swap the path is the same and the
+ * folder another.
+ */
 async function identities(targets: WatchTargets): Promise<Map<string, string>> {
   const result = new Map<string, string>();
   for (const [folder, names] of targets) {
@@ -319,8 +339,8 @@ const watchFolder: WatchFolder = async (folder, names, events) =>
 type FolderEvents = Parameters<WatchFolder>[2];
 
 /**
- * Where few names matter, as that of `gateway.yaml`, the gateway itself may write other files all the time: its database lies there by default.
- * chokidar would do as much for each of those as for a change.
+ * Where few names matter, as that of `gateway.yaml`, the gateway itself may write other files all the time: its
+ * database lies there by default. chokidar would do as much for each of those as for a change.
  */
 function watchNames(folder: string, names: ReadonlySet<string>, { changed, lost }: FolderEvents) {
   const watcher = watchDirectory(folder, { persistent: false });

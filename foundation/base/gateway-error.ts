@@ -31,7 +31,10 @@ const KINDS: readonly string[] = (
   'rate-limited client-closed internal upstream unavailable timeout'
 ).split(' ');
 
-/** One bad field of the caller's input. `pointer` is an RFC 6901 JSON pointer, rooted at the place named by its first segment. */
+/**
+ * One bad field of the caller's input. `pointer` is an RFC 6901 JSON pointer, rooted at the place named by its first
+ * segment.
+ */
 export interface FieldError {
   readonly pointer: string;
   readonly message: string;
@@ -58,11 +61,17 @@ export interface ErrorDefinition {
   readonly code: string;
   readonly kind: ErrorKind;
   readonly title: string;
-  /** Seconds after which a repetition may succeed: sent as `retry-after` where the thrower names no other time and does not say that it cannot succeed. Default: none is sent. */
+  /**
+   * Seconds after which a repetition may succeed: sent as `retry-after` where the thrower names no other time and does
+   * not say that it cannot succeed. Default: none is sent.
+   */
   readonly retryAfter?: number;
 }
 
-/** The one class of error that reaches callers. Everything else that is thrown is rendered as `internal`, without its text. */
+/**
+ * The one class of error that reaches callers. Everything else that is thrown is rendered as `internal`, without its
+ * text.
+ */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: string;

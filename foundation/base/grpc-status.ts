@@ -62,8 +62,8 @@ const UNIMPLEMENTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The gRPC status of an error, by its kind. Some are distinguished by their code: what gRPC calls unimplemented, and a conflict
- * whose code ends in `taken`, `exists` or `duplicate`, which is ALREADY_EXISTS.
+ * The gRPC status of an error, by its kind. Some are distinguished by their code: what gRPC calls unimplemented, and a
+ * conflict whose code ends in `taken`, `exists` or `duplicate`, which is ALREADY_EXISTS.
  */
 export function grpcStatusOf({ kind, code }: Pick<GatewayError, 'kind' | 'code'>): GrpcStatusName {
   if (UNIMPLEMENTED.has(code)) return 'UNIMPLEMENTED';

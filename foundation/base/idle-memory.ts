@@ -21,8 +21,8 @@ const WORTH = 5_000_000;
 const MOST_HEAP = 256 * 1024 * 1024;
 
 /**
- * Gives memory back when the process becomes idle: V8 collects when something is allocated, so that a process at rest keeps what its start and the last load
- * have left behind.
+ * Gives memory back when the process becomes idle: V8 collects when something is allocated, so that a process at rest
+ * keeps what its start and the last load have left behind.
  *
  * @returns to be called every `LOOK_EVERY_MS`
  */
@@ -39,7 +39,10 @@ export function idleCollection({ collect, cpuTime, heapUsed }: IdleParts): () =>
   };
 }
 
-/** Gives the memory of this process back when it is idle, for as long as it lives: with `--expose-gc`, which `npm start` and the image set. */
+/**
+ * Gives the memory of this process back when it is idle, for as long as it lives: with `--expose-gc`, which `npm start`
+ * and the image set.
+ */
 export function keepSmall(): void {
   const { gc } = globalThis;
   if (gc === undefined) return;
@@ -53,15 +56,16 @@ export function keepSmall(): void {
       const { user, system } = process.cpuUsage();
       return user + system;
     },
-    // Not `process.memoryUsage()`, which opens a file and so throws in a process that has no descriptor left: this is called where nobody would catch it.
+    // Not `process.memoryUsage()`, which opens a file and so throws in a process that has no descriptor left: this is
+    // called where nobody would catch it.
     heapUsed: () => getHeapStatistics().used_heap_size,
   });
   setInterval(look, LOOK_EVERY_MS).unref();
 }
 
 /**
- * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a way to ask for it only with
- * `--expose-gc`; without it memory comes back with later requests.
+ * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a
+ * way to ask for it only with `--expose-gc`; without it memory comes back with later requests.
  */
 export function collectGarbage(): (() => void) | undefined {
   const { gc } = globalThis;

@@ -3,7 +3,10 @@ import type { Clock } from './clock.ts';
 
 /** Where identifiers and randomness come from. Tests pass a deterministic one. */
 export interface Ids {
-  /** A UUID v7 (RFC 9562): ordered by creation time, in one process also within a millisecond; the default for every record. */
+  /**
+   * A UUID v7 (RFC 9562): ordered by creation time, in one process also within a millisecond; the default for every
+   * record.
+   */
   uuid(): string;
   /** A UUID v4: for names that must not reveal when they were made. */
   opaque(): string;
@@ -35,14 +38,17 @@ const POOL_BYTES = 2560;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** True for text that can be the id of a record: a UUID in lower case. Any other text is unknown without a query, which a database might reject. */
+/**
+ * True for text that can be the id of a record: a UUID in lower case. Any other text is unknown without a query, which
+ * a database might reject.
+ */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
 /**
- * The part that holds the time is the same for all ids of a millisecond, and a counter orders them (RFC 9562, 6.2, method 1). Where the counter is at its end, the
- * ids go on in the next millisecond, ahead of the clock.
+ * The part that holds the time is the same for all ids of a millisecond, and a counter orders them (RFC 9562, 6.2,
+ * method 1). Where the counter is at its end, the ids go on in the next millisecond, ahead of the clock.
  */
 let prefixTime = -1;
 let prefix = '';

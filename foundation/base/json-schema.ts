@@ -24,7 +24,10 @@ export interface SchemaError {
   readonly parentSchema?: Readonly<Record<string, unknown>>;
 }
 
-/** Checks a value; no errors for a good one. The first call compiles the schema, and throws when it is no valid JSON Schema. */
+/**
+ * Checks a value; no errors for a good one. The first call compiles the schema, and throws when it is no valid JSON
+ * Schema.
+ */
 export type SchemaCheck = (value: unknown) => readonly SchemaError[];
 
 /** How values are checked. Without options a value is left as it is, and its first error is enough. */
@@ -40,8 +43,9 @@ export interface SchemaOptions {
   /** False: formats are notes, which are not tried. */
   readonly formats?: boolean;
   /**
-   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried, and a check is given up after 200 ms: then
-   * the value passes, and after three such checks every later one. The caller has to bound the size of the schema.
+   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried,
+   * and a check is given up after 200 ms: then the value passes, and after three such checks every later one. The
+   * caller has to bound the size of the schema.
    */
   readonly untrusted?: boolean;
 }
@@ -107,15 +111,19 @@ const REFUSING_MATCHES = [
   'unevaluatedItems',
 ];
 
-/** What is not tried counts as a match, which must refuse nothing: these keywords are not tried either, and of `oneOf` several may match. */
+/**
+ * What is not tried counts as a match, which must refuse nothing: these keywords are not tried either, and of `oneOf`
+ * several may match.
+ */
 function forgiveMatches(ajv: Ajv): void {
   for (const keyword of [...REFUSING_MATCHES, 'oneOf']) ajv.removeKeyword(keyword);
   ajv.addKeyword({ keyword: 'oneOf', schemaType: 'array', macro: (anyOf: unknown[]) => ({ anyOf }) });
 }
 
 /**
- * An instance for each schema: a shared one keeps every schema for ever, and lets their `$id`s clash. It costs 0.1 ms. What costs is the
- * meta-schema (15 ms, and half of each compilation), and without it Ajv still refuses what is no schema.
+ * An instance for each schema: a shared one keeps every schema for ever, and lets their `$id`s clash. It costs 0.1 ms.
+ * What costs is the meta-schema (15 ms, and half of each compilation), and without it Ajv still refuses what is no
+ * schema.
  */
 function compile(
   schema: object,
@@ -141,7 +149,10 @@ function compile(
   return (formats ? addFormats(ajv) : ajv).compile(schema);
 }
 
-/** What is wrong with a message's payload, naming the member and never its value; `undefined` when it fits. Changes nothing. */
+/**
+ * What is wrong with a message's payload, naming the member and never its value; `undefined` when it fits. Changes
+ * nothing.
+ */
 export function payloadProblem(schema: TSchema, payload: unknown): string | undefined {
   const [first] = compileSchema(schema)(payload);
   return first && `${first.instancePath || 'the payload'} ${first.message ?? 'does not fit the schema'}`;
@@ -150,15 +161,18 @@ export function payloadProblem(schema: TSchema, payload: unknown): string | unde
 /** Checks a value in place (defaults are filled in, strings coerced where asked) and reports every bad field. */
 export type Validator = (value: unknown) => readonly FieldError[];
 
-/** Where a value comes from: the first segment of the pointers. Strings of all but `body` and `spec` are coerced to the schema's types. */
+/**
+ * Where a value comes from: the first segment of the pointers. Strings of all but `body` and `spec` are coerced to the
+ * schema's types.
+ */
 export type InputPlace = 'params' | 'query' | 'headers' | 'body';
 
 /** Of values with more nodes only the first bad field is reported: an error for each of a million costs too much. */
 const MAX_NODES_FOR_ALL_ERRORS = 2_000;
 
 /**
- * The check of an input. Like every check it compiles the schema at its first use. Text that not every database keeps is refused in queries and specs; a
- * body may hold any.
+ * The check of an input. Like every check it compiles the schema at its first use. Text that not every database keeps
+ * is refused in queries and specs; a body may hold any.
  */
 export function createValidator(schema: TSchema, place: InputPlace | 'spec'): Validator {
   // A body and a spec have types of their own.
@@ -180,7 +194,10 @@ function integersOf(schema: TSchema): readonly string[] {
   return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
 }
 
-/** Ajv takes `1e3` and blanks for integers. They are none here (decisions, Conventions), and nothing that it could coerce either. */
+/**
+ * Ajv takes `1e3` and blanks for integers. They are none here (decisions, Conventions), and nothing that it could
+ * coerce either.
+ */
 function keepOddIntegers(query: Record<string, unknown>, names: readonly string[]): void {
   for (const name of names) {
     const text = query[name];
@@ -244,8 +261,8 @@ function withoutFailedBranches(errors: readonly SchemaError[]): readonly SchemaE
 }
 
 /**
- * What is wrong with a value that matches none of several forms: it is none of the constants, it breaks a rule of the only form that has its type, or it
- * has another type than all of them.
+ * What is wrong with a value that matches none of several forms: it is none of the constants, it breaks a rule of the
+ * only form that has its type, or it has another type than all of them.
  */
 function choiceMessage(choice: SchemaError, errors: readonly SchemaError[]): string {
   const byForm = Map.groupBy(

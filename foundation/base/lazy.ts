@@ -1,8 +1,13 @@
 /** What is loaded at its first use. */
 export interface Lazy<T> {
-  /** Loads it, or gives what was loaded: all callers share one load. After a load that failed the next call loads again. */
+  /**
+   * Loads it, or gives what was loaded: all callers share one load. After a load that failed the next call loads again.
+   */
   get(): Promise<T>;
-  /** What is loaded, or is being loaded; undefined until somebody asked for it, and after a failure. For what ends with it. */
+  /**
+   * What is loaded, or is being loaded; undefined until somebody asked for it, and after a failure. For what ends with
+   * it.
+   */
   readonly begun: Promise<T> | undefined;
 }
 

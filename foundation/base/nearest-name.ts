@@ -2,8 +2,8 @@
 const MAX_LENGTH = 64;
 
 /**
- * The known name that was probably meant: with two typing errors at most (one in names below five letters, none below three), the first
- * of the nearest ones. Undefined when none is close.
+ * The known name that was probably meant: with two typing errors at most (one in names below five letters, none below
+ * three), the first of the nearest ones. Undefined when none is close.
  */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
   if (wrong.length > MAX_LENGTH) return undefined;
@@ -31,7 +31,10 @@ function spelling(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();
 }
 
-/** Levenshtein distance, or undefined when it is above `most`. Looks at `2 × most + 1` cells of each row alone, and gives up as soon as it can. */
+/**
+ * Levenshtein distance, or undefined when it is above `most`. Looks at `2 × most + 1` cells of each row alone, and
+ * gives up as soon as it can.
+ */
 function distanceWithin(most: number, a: string, b: string): number | undefined {
   if (Math.abs(a.length - b.length) > most) return undefined;
   const outside = most + 1;

@@ -22,10 +22,11 @@ export function isOfferName(text: string): text is OfferName {
 }
 
 /**
- * What plugins add to extension points is called after them: what is named `plugin/acme/…`, or has a prefix of that kind, comes from the plugin `acme`. What is
- * named otherwise is left alone.
+ * What plugins add to extension points is called after them: what is named `plugin/acme/…`, or has a prefix of that
+ * kind, comes from the plugin `acme`. What is named otherwise is left alone.
  *
- * @throws Error for a name of another plugin, and for nothing at all: who reads the point would fail with every other contribution
+ * @throws Error for a name of another plugin, and for nothing at all: who reads the point would fail with every other
+ * contribution
  */
 export function requireOwnName(plugin: string, value: unknown): void {
   if (value === undefined || value === null)

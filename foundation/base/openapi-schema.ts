@@ -7,8 +7,9 @@ export function toOpenApiContent(schema: unknown): object {
 }
 
 /**
- * A JSON Schema in the dialect of OpenAPI 3.0, which knows neither `const`, nor lists of types, nor `null` as a type. Keywords that it does not have are
- * left out: the document then says less than the schema, and nothing wrong. A schema with `documentedAs` is checked as it is, and documented as that.
+ * A JSON Schema in the dialect of OpenAPI 3.0, which knows neither `const`, nor lists of types, nor `null` as a type.
+ * Keywords that it does not have are left out: the document then says less than the schema, and nothing wrong. A schema
+ * with `documentedAs` is checked as it is, and documented as that.
  */
 export function toOpenApiSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toOpenApiSchema);

@@ -13,8 +13,9 @@ export interface RecentMap<V> {
 }
 
 /**
- * A map of at most `most` entries, those that were used last. It takes memory for what it holds: lru-cache makes room for all of its `max` at once, which is
- * megabytes and milliseconds at every start for maps that hardly ever hold a hundredth of it.
+ * A map of at most `most` entries, those that were used last. It takes memory for what it holds: lru-cache makes room
+ * for all of its `max` at once, which is megabytes and milliseconds at every start for maps that hardly ever hold a
+ * hundredth of it.
  */
 export function recentMap<V extends {}>(most: number): RecentMap<V> {
   return new LRUCache<string, V>({ maxSize: most, sizeCalculation: () => 1 });

@@ -45,8 +45,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 export const ANY_TEXT = 'string';
 
 /**
- * A value that fits a schema: what its `examples` say, or else made of its parts, of which optional ones count where they have an example of their own. Where
- * nothing but `null` is sure it is `null`. The same schema always gives the same value.
+ * A value that fits a schema: what its `examples` say, or else made of its parts, of which optional ones count where
+ * they have an example of their own. Where nothing but `null` is sure it is `null`. The same schema always gives the
+ * same value.
  *
  * @returns `undefined` where only a pattern or a rule across members could say: no example is better than a wrong one
  */
@@ -55,14 +56,17 @@ export function exampleOf(schema: unknown): unknown {
 }
 
 /**
- * A value that fits the schema, with `marker` in every text that leaves room for it, whatever examples there are. Optional members are left out. Where a
- * pattern or a rule across members decides, it may not fit.
+ * A value that fits the schema, with `marker` in every text that leaves room for it, whatever examples there are.
+ * Optional members are left out. Where a pattern or a rule across members decides, it may not fit.
  */
 export function markedExampleOf(schema: unknown, marker: string): unknown {
   return made(schema as ExampleSchema, marker);
 }
 
-/** The schema of an object, whose example differs in these members: of one that was disabled, say. Its other members are as in the schema's own example. */
+/**
+ * The schema of an object, whose example differs in these members: of one that was disabled, say. Its other members are
+ * as in the schema's own example.
+ */
 export function withExample<S extends TSchema>(schema: S, members: Partial<Static<S>>): S {
   return { ...schema, examples: [{ ...(exampleOf(schema) as object), ...members }] };
 }

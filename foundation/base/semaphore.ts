@@ -25,7 +25,10 @@ export class Semaphore {
     return this.#line.size;
   }
 
-  /** Resolves when it is the caller's turn, with the function that ends the turn. Rejects when that takes longer than the options allow. */
+  /**
+   * Resolves when it is the caller's turn, with the function that ends the turn. Rejects when that takes longer than
+   * the options allow.
+   */
   acquire(): Promise<Release> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -99,8 +102,8 @@ export class KeyedMutex {
 }
 
 /**
- * Handles items, `width` at a time, in their order. Begins no further one when the signal has aborted or one has failed, and rejects with that failure
- * at once, while those under way go on.
+ * Handles items, `width` at a time, in their order. Begins no further one when the signal has aborted or one has
+ * failed, and rejects with that failure at once, while those under way go on.
  */
 export async function forEachLimited<T>(
   items: Iterable<T>,

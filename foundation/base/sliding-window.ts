@@ -43,10 +43,10 @@ class RequestLog {
 /**
  * The request logs of one kind of caller in this process, bounded: at most `2 * maxKeys` callers are remembered.
  *
- * Logs live in two generations. A generation turns over once a minute, or at once when it is full; a caller that
- * calls again moves to the recent one, so what is dropped was silent for at least a minute, or, when more than `maxKeys`
- * different callers come within a minute, belongs to the callers that were silent longest. There is no timer and no write
- * per request besides the log itself.
+ * Logs live in two generations. A generation turns over once a minute, or at once when it is full; a caller that calls
+ * again moves to the recent one, so what is dropped was silent for at least a minute, or, when more than `maxKeys`
+ * different callers come within a minute, belongs to the callers that were silent longest. There is no timer and no
+ * write per request besides the log itself.
  */
 export class MemoryWindow {
   readonly #maxKeys: number;

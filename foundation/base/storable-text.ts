@@ -1,14 +1,17 @@
 import type { FieldError } from './gateway-error.ts';
 import { pointerSegment } from './json-pointer.ts';
 
-/** True for text that every database keeps as it is: no U+0000, no half of a surrogate pair, which PostgreSQL refuses. */
+/**
+ * True for text that every database keeps as it is: no U+0000, no half of a surrogate pair, which PostgreSQL refuses.
+ */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
 /**
- * Text that a client, a model or a provider chose, as every database can keep it in a column of `length` characters: cut, and U+FFFD for
- * U+0000 and for half a surrogate pair. The same text always becomes the same, so that it is found again.
+ * Text that a client, a model or a provider chose, as every database can keep it in a column of `length` characters:
+ * cut, and U+FFFD for U+0000 and for half a surrogate pair. The same text always becomes the same, so that it is found
+ * again.
  */
 export function storableText(text: string, length: number): string {
   const cut = text.slice(0, length);
@@ -17,7 +20,10 @@ export function storableText(text: string, length: number): string {
 
 const MOST = 20;
 
-/** The texts in a value, and the names of members, that not every database keeps; the first 20. Pointers begin with `/place`. */
+/**
+ * The texts in a value, and the names of members, that not every database keeps; the first 20. Pointers begin with
+ * `/place`.
+ */
 export function unstorableFields(value: unknown, place: string): readonly FieldError[] {
   const errors: FieldError[] = [];
   const pending: [pointer: string, value: unknown][] = [[`/${place}`, value]];

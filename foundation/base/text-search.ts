@@ -1,6 +1,9 @@
 import { Type } from './type.ts';
 
-/** Records that one search looks at: the first ones of its list, which are the newest, among those that the other filters let through. */
+/**
+ * Records that one search looks at: the first ones of its list, which are the newest, among those that the other
+ * filters let through.
+ */
 export const SEARCHED_RECORDS = 10_000;
 
 /** Longest text that is searched for, in characters. */

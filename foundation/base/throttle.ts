@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Logs something that clients or other systems may cause at any rate: the first time at once, then once in `everyMs` milliseconds at most (default: a minute),
- * with how often it happened since the last time.
+ * Logs something that clients or other systems may cause at any rate: the first time at once, then once in `everyMs`
+ * milliseconds at most (default: a minute), with how often it happened since the last time.
  */
 export function throttledLog<D = void>(
   clock: Pick<Clock, 'monotonic'>,

@@ -1,6 +1,9 @@
 import type TypeBox from 'typebox';
 
-/** The builders of TypeBox that are here. What they make is a schema of TypeBox: the rest of that package takes it, and the other way round. */
+/**
+ * The builders of TypeBox that are here. What they make is a schema of TypeBox: the rest of that package takes it, and
+ * the other way round.
+ */
 type Builders = Pick<
   typeof TypeBox,
   | 'Array'
@@ -23,8 +26,9 @@ type Builders = Pick<
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Schemas that are TypeScript types at the same time, written as in TypeBox, and of its types. That package has 370 modules, a
- * sixth of all that a start loads, for what are plain objects of JSON Schema: these builders stand for it where the gateway starts.
+ * Schemas that are TypeScript types at the same time, written as in TypeBox, and of its types. That package has 370
+ * modules, a sixth of all that a start loads, for what are plain objects of JSON Schema: these builders stand for it
+ * where the gateway starts.
  */
 export const Type = {
   Array: (items: Schema, options?: Schema) => kind('Array', { type: 'array', items }, options),

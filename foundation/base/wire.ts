@@ -10,7 +10,10 @@ export const Id = Type.String({ format: 'uuid' });
 /** An id that is mostly one of the gateway's, and may be a client's own: of a session, a request, a user. */
 export const AnyId = Type.String({ examples: ['01a209b6-2688-7509-9c34-9e59379066ee'] });
 
-/** The same schema, which has one `type`, and `null` allowed too. Written as one list of types, so that validation messages name the bound that was broken. */
+/**
+ * The same schema, which has one `type`, and `null` allowed too. Written as one list of types, so that validation
+ * messages name the bound that was broken.
+ */
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
 }
@@ -37,8 +40,8 @@ type Unwritten<V> =
   | (null extends V ? undefined : never);
 
 /**
- * Writes records as a schema describes them: the members that it names, in its spelling, moments as RFC 3339, and `null` for what is
- * absent. Other members of a record stay inside.
+ * Writes records as a schema describes them: the members that it names, in its spelling, moments as RFC 3339, and
+ * `null` for what is absent. Other members of a record stay inside.
  */
 export function toWire<S extends TObject>({ properties }: S) {
   const names = spellings(properties);
@@ -55,7 +58,10 @@ export function toWire<S extends TObject>({ properties }: S) {
     ) as Static<S>;
 }
 
-/** Reads checked bodies and queries of a schema: the members that it names, as the code spells them. What else was sent is left out. */
+/**
+ * Reads checked bodies and queries of a schema: the members that it names, as the code spells them. What else was sent
+ * is left out.
+ */
 export function fromWire<S extends TObject>({ properties }: S) {
   const names = spellings(properties);
   return (given: Static<S>) =>

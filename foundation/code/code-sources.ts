@@ -34,7 +34,8 @@ interface Declared {
  * Finds the plugin folders (those with a `plugin.ts` or `plugin.js`) below `folders`, by name. Of two with one name the
  * first is taken.
  *
- * @throws ConfigurationError naming the folder: one that was asked for and is not there is a mistake in the configuration.
+ * @throws ConfigurationError naming the folder: one that was asked for and is not there is a mistake in the
+ * configuration.
  */
 export async function findSources(folders: readonly string[]): Promise<ReadonlyMap<string, CodeSource>> {
   const sources = new Map<string, CodeSource>();
@@ -76,7 +77,8 @@ export async function entryFile(directory: string): Promise<string | undefined> 
 const IMPORT_TIMEOUT = 30_000;
 
 /**
- * Imports the code of a source: its whole module graph again for each generation, except the kernel and npm packages other than its own.
+ * Imports the code of a source: its whole module graph again for each generation, except the kernel and npm packages
+ * other than its own.
  *
  * @returns its default export
  * @throws what the import throws, or an Error after 30 s

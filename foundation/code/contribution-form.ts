@@ -1,6 +1,9 @@
 import { isObject, wrong } from './definition-form.ts';
 
-/** What a member of a contribution has to be; `?`: or missing. A form in a list: a list whose elements have these members. */
+/**
+ * What a member of a contribution has to be; `?`: or missing. A form in a list: a list whose elements have these
+ * members.
+ */
 type MemberForm = 'text' | 'function' | 'function?' | 'list' | readonly [ContributionForm];
 
 /** The members that the contributions to an extension point need. Only they are looked at. */
@@ -20,8 +23,8 @@ interface FormedPoint {
 }
 
 /**
- * Refuses a contribution that would fail at its first use, in the work of the plugin that reads the point. The compiler says it to authors who ask it; plugins are loaded without that, and may name
- * a point by its id alone.
+ * Refuses a contribution that would fail at its first use, in the work of the plugin that reads the point. The compiler
+ * says it to authors who ask it; plugins are loaded without that, and may name a point by its id alone.
  *
  * @param points all that are declared: those of `id` say what is asked
  * @throws Error that names the plugin, the point and the member, what it is and what it should be

@@ -10,14 +10,20 @@ type Times = Readonly<Record<string, readonly number[]>>;
 
 /** Which plugins ended the process with unhandled errors, remembered over restarts. */
 export interface CrashRecord {
-  /** Plugins that ended it three times within ten minutes, with the time of the last. They stay here until they are forgiven. */
+  /**
+   * Plugins that ended it three times within ten minutes, with the time of the last. They stay here until they are
+   * forgiven.
+   */
   leftOut(): ReadonlyMap<string, Date>;
   /** Written at once, since the process ends: never throws. */
   note(plugin: string): void;
   forgive(plugin: string): void;
 }
 
-/** Opens the record in a file, which need not be there. One that cannot be read counts as empty: it is no reason not to start. */
+/**
+ * Opens the record in a file, which need not be there. One that cannot be read counts as empty: it is no reason not to
+ * start.
+ */
 export function openCrashRecord(file: string, clock: Pick<Clock, 'now'>): CrashRecord {
   let times = read(file);
 

@@ -12,8 +12,8 @@ export interface PackageRule {
 }
 
 /**
- * The plugins that gateway.yaml names by their package or path, by name. What is not there, or not allowed, is among them with the problem: its
- * plugin fails, and no other.
+ * The plugins that gateway.yaml names by their package or path, by name. What is not there, or not allowed, is among
+ * them with the problem: its plugin fails, and no other.
  */
 export async function declaredSources(
   file: GatewayFile,

@@ -31,8 +31,9 @@ interface Element {
 }
 
 /**
- * What is wrong with the form of a plugin's definition; `undefined` where nothing is. The compiler says it to authors who ask it. Code may arrive without that, and
- * an import in a circle is still undefined when the definition is made: it would fail where the host puts all plugins in an order, and the others with it.
+ * What is wrong with the form of a plugin's definition; `undefined` where nothing is. The compiler says it to authors
+ * who ask it. Code may arrive without that, and an import in a circle is still undefined when the definition is made:
+ * it would fail where the host puts all plugins in an order, and the others with it.
  */
 export function definitionProblem(exported: unknown): string | undefined {
   if (!isObject(exported))
@@ -56,8 +57,8 @@ export function definitionProblem(exported: unknown): string | undefined {
 }
 
 /**
- * Names the first member that is not known and nearly has the name of one that is: it would do nothing, and nobody would be told. Others may be for another version of
- * the contract, or notes of the author.
+ * Names the first member that is not known and nearly has the name of one that is: it would do nothing, and nobody
+ * would be told. Others may be for another version of the contract, or notes of the author.
  */
 export function misspelledMember(written: object, known: readonly string[]): string | undefined {
   for (const member of Object.keys(written)) {

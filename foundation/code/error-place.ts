@@ -3,12 +3,15 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { causesOf } from '../base/failure.ts';
 
-/** `/folder/file.ts:12` of a stack, or of the first line of a syntax error; as a path or a URL, whose generation does not count. */
+/**
+ * `/folder/file.ts:12` of a stack, or of the first line of a syntax error; as a path or a URL, whose generation does
+ * not count.
+ */
 const PLACE = /(file:\/\/[^\s)]+?|\/[^\s():]+)(?:\?[^\s:)]*)?:(\d+)(?::\d+)?/g;
 
 /**
- * Where in a folder of code an error comes from, by its stack or that of a cause: `services/word.ts:12`. Undefined where no line of the folder is in it. A stack has the
- * real paths of files, so the folder may be a link.
+ * Where in a folder of code an error comes from, by its stack or that of a cause: `services/word.ts:12`. Undefined
+ * where no line of the folder is in it. A stack has the real paths of files, so the folder may be a link.
  */
 export function placeOf(error: unknown, folder: string): string | undefined {
   const real = realOf(folder);
@@ -18,7 +21,10 @@ export function placeOf(error: unknown, folder: string): string | undefined {
   return undefined;
 }
 
-/** Of several folders of code, or links to them, the one in which an error has its origin: code of others may have called it. */
+/**
+ * Of several folders of code, or links to them, the one in which an error has its origin: code of others may have
+ * called it.
+ */
 export function originOf<T extends { readonly folder: string }>(
   error: unknown,
   candidates: readonly T[],

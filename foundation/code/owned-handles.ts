@@ -21,7 +21,10 @@ interface Handle {
 const owners = new AsyncLocalStorage<(handle: Omit<Handle, 'place'>) => void>();
 let isWatching = false;
 
-/** Notes the handles that code in `folder` begins. Timers and servers are watched from the first use on; others than those of `run` are never looked at. */
+/**
+ * Notes the handles that code in `folder` begins. Timers and servers are watched from the first use on; others than
+ * those of `run` are never looked at.
+ */
 export function ownHandles(folder: string): OwnedHandles {
   watch();
   const handles: Handle[] = [];

@@ -9,7 +9,10 @@ const MODULES = /^agent-gateway(\/|$)/;
 /** This package's own files find themselves through `exports` of package.json. */
 const ROOT = new URL('../..', import.meta.url).href;
 
-/** Folders of this package that import it by its own name. Other folders in it hold separate packages: examples, and plugins in the making. */
+/**
+ * Folders of this package that import it by its own name. Other folders in it hold separate packages: examples, and
+ * plugins in the making.
+ */
 const PARTS = [
   'kernel/',
   'foundation/',
@@ -24,7 +27,10 @@ const PARTS = [
 /** What there is one instance of: no plugin, so no generation of a plugin. */
 const OWN = ['kernel/', 'foundation/', 'testing/'].map((folder) => new URL(folder, ROOT).href);
 
-/** Folders of packages that are plugins, as URLs that end in a slash: their modules are a plugin's, although npm has installed them. */
+/**
+ * Folders of packages that are plugins, as URLs that end in a slash: their modules are a plugin's, although npm has
+ * installed them.
+ */
 const PACKAGES = new Set<string>();
 
 /** True for a file that does not belong to this package: what it imports by the gateway's name needs the hook. */
@@ -43,8 +49,8 @@ function packageOf(url: string): string | undefined {
 const TYPESCRIPT = /\.m?ts$/;
 
 /**
- * Lets the modules of a package that is a plugin be imported: again for each of its generations, and TypeScript below `node_modules`, where Node strips no types.
- * `folder` is its real path.
+ * Lets the modules of a package that is a plugin be imported: again for each of its generations, and TypeScript below
+ * `node_modules`, where Node strips no types. `folder` is its real path.
  */
 export function admitPackage(folder: string): void {
   if (PACKAGES.size === 0) {
@@ -72,10 +78,10 @@ let isRegistered = false;
 
 /**
  * Makes `agent-gateway` mean this very kernel in plugin folders outside the package, and lets them use its npm packages
- * where they have none of their own (`typebox`). There is one kernel instance, whatever a folder's own node_modules hold.
- * A module that was imported as a generation hands it on to all that it imports, but the kernel and npm packages.
- * Registered once per process, before the first such folder or generation is imported: every import passes through it from
- * then on, which costs.
+ * where they have none of their own (`typebox`). There is one kernel instance, whatever a folder's own node_modules
+ * hold. A module that was imported as a generation hands it on to all that it imports, but the kernel and npm packages.
+ * Registered once per process, before the first such folder or generation is imported: every import passes through it
+ * from then on, which costs.
  */
 export function resolveKernelForPlugins(): void {
   if (isRegistered) return;

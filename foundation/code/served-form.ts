@@ -44,7 +44,10 @@ const STAGE = {
 
 const { access, summary, handle, bodyLimit, rateLimit } = FORMS;
 
-/** What is looked at, by what is served: a route of HTTP, a mounted router, a method of gRPC; and of a stage around them. */
+/**
+ * What is looked at, by what is served: a route of HTTP, a mounted router, a method of gRPC; and of a stage around
+ * them.
+ */
 const MEMBERS = {
   route: FORMS,
   mount: { access, summary, bodyLimit, rateLimit },
@@ -73,9 +76,9 @@ const OTHERS = {
 const SCHEMA = ['params', 'query', 'headers', 'body', 'responses', 'stream', 'answerHeaders'];
 
 /**
- * Refuses what would fail with its first call, or with the document of all routes, since a member has the wrong form, and what would be left out since its name
- * is misspelled: the check of a body, for example. The compiler says it to authors who ask it;
- * plugins are loaded without that.
+ * Refuses what would fail with its first call, or with the document of all routes, since a member has the wrong form,
+ * and what would be left out since its name is misspelled: the check of a body, for example. The compiler says it to
+ * authors who ask it; plugins are loaded without that.
  *
  * @param label names it in the message: `GET /v1/notes`
  * @throws Error that names the member, what it is and what it should be

@@ -35,8 +35,8 @@ export interface WatchOptions {
 }
 
 /**
- * Reports which plugin folders come and go, and whose code changes, until the signal aborts. What changed since the plugins were imported
- * is reported like any later change.
+ * Reports which plugin folders come and go, and whose code changes, until the signal aborts. What changed since the
+ * plugins were imported is reported like any later change.
  */
 export function watchSources({ folders, code, follows, handle, log, signal, ...times }: WatchOptions): void {
   const { settle = 200, poll = 1000 } = times;

@@ -38,9 +38,9 @@ export function warnOfWeakToken(token: string, log: Pick<Logger, 'warn'>): void 
 
 /**
  * The static token (decisions 0.5): what `SVC_ACP_TOKEN` says; else, outside production, the one in
- * `<dataDir>/acp-token`, made when there is none (`acp_` and base64url of 32 random bytes, mode 0600). Processes that start at
- * once agree on one. In production without the variable there is none, and a file from development is not used.
- * Throws a ConfigurationError when the file cannot be used.
+ * `<dataDir>/acp-token`, made when there is none (`acp_` and base64url of 32 random bytes, mode 0600). Processes that
+ * start at once agree on one. In production without the variable there is none, and a file from development is not
+ * used. Throws a ConfigurationError when the file cannot be used.
  */
 export async function ensureAcpToken(options: {
   readonly configured: string | undefined;
@@ -84,7 +84,9 @@ async function readToken(file: string): Promise<string | undefined> {
   }
 }
 
-/** False when another process was first. A hard link appears at once with its whole content, and never replaces a file. */
+/**
+ * False when another process was first. A hard link appears at once with its whole content, and never replaces a file.
+ */
 async function keepToken(file: string, token: string): Promise<boolean> {
   const temporary = temporaryName(file);
   try {

@@ -30,9 +30,10 @@ export interface GatewayFileChange {
 const NEW_FILE_MODE = 0o600;
 
 /**
- * Changes gateway.yaml and returns what it says now. Comments and order stay (indentation is made regular); a missing file is created. The new content
- * replaces the old one atomically, behind a symbolic link too, and keeps its mode. Changes of several processes wait for each other.
- * Rejects with a ConfigurationError, and writes nothing, when the file is invalid before or after the change, or cannot be written.
+ * Changes gateway.yaml and returns what it says now. Comments and order stay (indentation is made regular); a missing
+ * file is created. The new content replaces the old one atomically, behind a symbolic link too, and keeps its mode.
+ * Changes of several processes wait for each other. Rejects with a ConfigurationError, and writes nothing, when the
+ * file is invalid before or after the change, or cannot be written.
  */
 export function changeGatewayFile(file: string, change: GatewayFileChange): Promise<GatewayFile> {
   return changes.run(async () => {
@@ -62,7 +63,8 @@ function changeText(file: string, before: string | undefined, change: GatewayFil
   if (before !== undefined && isDeepStrictEqual(value, wanted)) return before;
   mergeInto(rootOf(document), change, document);
   const text = stringify(file, document);
-  // An anchor shares values between places, and a change of one would change the others: never write what was not asked for.
+  // An anchor shares values between places, and a change of one would change the others: never write what was not asked
+  // for.
   if (!isDeepStrictEqual(parseYaml(file, text).value, wanted)) throw shared(file);
   return text;
 }

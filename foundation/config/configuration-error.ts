@@ -1,6 +1,9 @@
 /** One thing that is wrong with the configuration. */
 export interface ConfigurationProblem {
-  /** The variable (`SVC_DRAIN_TIMEOUT`) or the place in the file (`plugins.workflow.config.max_steps`); empty for a whole file. */
+  /**
+   * The variable (`SVC_DRAIN_TIMEOUT`) or the place in the file (`plugins.workflow.config.max_steps`); empty for a
+   * whole file.
+   */
   readonly name: string;
   /** Why, and what to write instead. Holds no secret value. */
   readonly message: string;

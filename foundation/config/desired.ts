@@ -41,7 +41,10 @@ export function movedEntries(before: Desired, after: Desired): readonly string[]
   });
 }
 
-/** Why a plugin shall not run, even if all that it needs is there; `undefined` for one that may. `only` is `SVC_PLUGINS`, empty for all. */
+/**
+ * Why a plugin shall not run, even if all that it needs is there; `undefined` for one that may. `only` is
+ * `SVC_PLUGINS`, empty for all.
+ */
 export function restOf(name: string, desired: Desired, only: readonly string[]): Rest | undefined {
   if (only.length > 0 && !only.includes(name))
     return { state: 'stopped', reason: 'SVC_PLUGINS does not name it' };

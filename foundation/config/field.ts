@@ -47,12 +47,12 @@ interface UrlOptions extends FieldOptions<string> {
 type Field<T, O> = TUnsafe<O extends { default: {} } ? T : T | undefined>;
 
 /**
- * Constructors of configuration fields. A configuration is a `Type.Object` of them (groups may nest); its static type is
- * the decoded value. They throw a TypeError for a declaration that contradicts itself.
+ * Constructors of configuration fields. A configuration is a `Type.Object` of them (groups may nest); its static type
+ * is the decoded value. They throw a TypeError for a declaration that contradicts itself.
  *
  * @example
  * const WorkflowConfig = Type.Object({
- *   max_steps: field.integer({ env: 'WORKFLOW_MAX_STEPS', default: 1000, min: 1, description: 'Steps of one run at most' }),
+ *   max_steps: field.integer({ env: 'MAX_STEPS', default: 1000, min: 1, description: 'Steps of one run at most' }),
  *   task_timeout: field.duration({ default: '5m', description: 'Time that a service task may take' }),
  * });
  */
@@ -135,7 +135,10 @@ export type FieldKind =
   | 'url'
   | 'mapping';
 
-/** What a field's schema says in addition to JSON Schema: plain data under `x-field`, from which everything else is derived. */
+/**
+ * What a field's schema says in addition to JSON Schema: plain data under `x-field`, from which everything else is
+ * derived.
+ */
 export interface FieldAnnotation {
   readonly kind: FieldKind;
   readonly description: string;
@@ -157,7 +160,9 @@ export function annotationOf(schema: TSchema): FieldAnnotation | undefined {
   return (schema as { 'x-field'?: FieldAnnotation })['x-field'];
 }
 
-/** The fields and groups of a configuration schema by name. Throws a TypeError for a schema that is not made of fields. */
+/**
+ * The fields and groups of a configuration schema by name. Throws a TypeError for a schema that is not made of fields.
+ */
 export function membersOf(schema: TSchema): [string, TSchema][] {
   const { type, properties } = schema as { type?: unknown; properties?: Record<string, TSchema> };
   if (type !== 'object' || properties === undefined) {

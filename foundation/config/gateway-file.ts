@@ -85,8 +85,8 @@ export const defaultEntry: PluginEntry = Object.freeze({
 });
 
 /**
- * Reads gateway.yaml. A missing file means all defaults. Throws a ConfigurationError with everything that is wrong in it, each
- * with its line, also when the file cannot be read.
+ * Reads gateway.yaml. A missing file means all defaults. Throws a ConfigurationError with everything that is wrong in
+ * it, each with its line, also when the file cannot be read.
  */
 export async function loadGatewayFile(path: string): Promise<GatewayFile> {
   return parseGatewayFile(path, await readGatewayText(path));
@@ -112,7 +112,9 @@ export function pluginSources(file: GatewayFile, name: string, env: Environment)
   };
 }
 
-/** The text of the file; undefined when there is none. Throws a ConfigurationError when it is unreadable or too large. */
+/**
+ * The text of the file; undefined when there is none. Throws a ConfigurationError when it is unreadable or too large.
+ */
 export async function readGatewayText(path: string): Promise<string | undefined> {
   try {
     const read = await readTextFile(path, MAX_GATEWAY_FILE_BYTES);

@@ -25,7 +25,9 @@ export function parseDuration(text: string): number | undefined {
   return wholeMilliseconds(total);
 }
 
-/** The shortest text that `parseDuration` reads back as the same number of milliseconds, hours at most: `1h30m`, `0s`. */
+/**
+ * The shortest text that `parseDuration` reads back as the same number of milliseconds, hours at most: `1h30m`, `0s`.
+ */
 export function formatDuration(milliseconds: number): string {
   let rest = milliseconds;
   let text = '';

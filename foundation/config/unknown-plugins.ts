@@ -2,7 +2,10 @@ import { didYouMean } from '../base/nearest-name.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import type { GatewayFile } from './gateway-file.ts';
 
-/** The names in `SVC_PLUGINS` that no plugin has. `known`: those of folders, and of packages that gateway.yaml names. Pure. */
+/**
+ * The names in `SVC_PLUGINS` that no plugin has. `known`: those of folders, and of packages that gateway.yaml names.
+ * Pure.
+ */
 export function unknownInVariable(
   only: readonly string[],
   known: readonly string[],
@@ -15,7 +18,10 @@ export function unknownInVariable(
     }));
 }
 
-/** @throws ConfigurationError where `SVC_PLUGINS` names a plugin that is not there: the process would run without it and say that it is ready. */
+/**
+ * @throws ConfigurationError where `SVC_PLUGINS` names a plugin that is not there: the process would run without it and
+ * say that it is ready.
+ */
 export function requireKnown(
   only: readonly string[] | undefined,
   known: readonly { readonly name: string }[],
@@ -26,8 +32,8 @@ export function requireKnown(
 }
 
 /**
- * The entries of gateway.yaml whose plugin is not there, with their lines. An entry with a package or a path is none of them: it leads to a plugin, or fails by
- * itself. Pure.
+ * The entries of gateway.yaml whose plugin is not there, with their lines. An entry with a package or a path is none of
+ * them: it leads to a plugin, or fails by itself. Pure.
  */
 export function unknownInFile(file: GatewayFile, known: readonly string[]): readonly ConfigurationProblem[] {
   return [...file.plugins]

@@ -15,14 +15,17 @@ export interface WatchTiming {
   readonly settle?: number;
   /** The file is read this often without any notice (default 2000): network file systems and some mounts send none. */
   readonly poll?: number;
-  /** What is in force now, which the administration changes as well: a content that differs from it matters, though it may be the one that was read last. Default: what was read last. */
+  /**
+   * What is in force now, which the administration changes as well: a content that differs from it matters, though it
+   * may be the one that was read last. Default: what was read last.
+   */
   readonly inForce?: () => GatewayFile;
 }
 
 /**
- * Reports changes of gateway.yaml since `current` was read, until the signal aborts: edits in place, replaced files, swapped links
- * (also a Kubernetes ConfigMap), creation and deletion. Only what matters is reported: not a comment, not the same error twice;
- * after an error the next good content always, as `changed`. `onChange` must not throw.
+ * Reports changes of gateway.yaml since `current` was read, until the signal aborts: edits in place, replaced files,
+ * swapped links (also a Kubernetes ConfigMap), creation and deletion. Only what matters is reported: not a comment, not
+ * the same error twice; after an error the next good content always, as `changed`. `onChange` must not throw.
  */
 export function watchGatewayFile(
   current: GatewayFile,

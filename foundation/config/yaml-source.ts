@@ -58,8 +58,8 @@ export interface YamlReading {
 }
 
 /**
- * Parses one document of YAML 1.2 (core schema, keys are strings, no merge keys, no tags). Throws a ConfigurationError with
- * file, line and reason; the reasons quote nothing of the text.
+ * Parses one document of YAML 1.2 (core schema, keys are strings, no merge keys, no tags). Throws a ConfigurationError
+ * with file, line and reason; the reasons quote nothing of the text.
  */
 export function parseYaml(file: string, text: string): YamlSource {
   const { value, document, faults, placeOf } = readYaml(text);

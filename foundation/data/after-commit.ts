@@ -9,8 +9,9 @@ interface CommitScope {
 const scopes = new AsyncLocalStorage<CommitScope>();
 
 /**
- * Runs `hook` when the transaction that is open here has committed, and never when it is rolled back; at once where none is open. A hook of a savepoint
- * that was rolled back runs too, so a hook only reports that there may be something to see. It must not throw.
+ * Runs `hook` when the transaction that is open here has committed, and never when it is rolled back; at once where
+ * none is open. A hook of a savepoint that was rolled back runs too, so a hook only reports that there may be something
+ * to see. It must not throw.
  */
 export function afterCommit(hook: () => void): void {
   const scope = scopes.getStore();

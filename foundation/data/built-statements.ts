@@ -44,8 +44,9 @@ export async function upsert<E extends object>(
 const ATTEMPTS = 5;
 
 /**
- * MySQL's `on duplicate key update` looks at every unique key, the primary key included, and could so change a row of another
- * tenant. Two statements instead; when a competitor inserts in between, the row is there and the update finds it, unless it was deleted since.
+ * MySQL's `on duplicate key update` looks at every unique key, the primary key included, and could so change a row of
+ * another tenant. Two statements instead; when a competitor inserts in between, the row is there and the update finds
+ * it, unless it was deleted since.
  */
 async function updateOrInsert<E extends object>(
   em: SqlEntityManager,
@@ -69,7 +70,8 @@ async function updateOrInsert<E extends object>(
       }
     }
   };
-  // Competitors at one row may deadlock. That ends a transaction, whose caller has to begin it again; alone, the statement has changed nothing.
+  // Competitors at one row may deadlock. That ends a transaction, whose caller has to begin it again; alone, the
+  // statement has changed nothing.
   await withRetries(em.isInTransaction() ? 0 : ATTEMPTS, write);
 }
 

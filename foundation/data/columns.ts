@@ -25,8 +25,8 @@ class UnboundedBlob extends BlobType {
 }
 
 /**
- * The kinds of column for entities, to be used instead of MikroORM's `p`: each has its twin in `ColumnTypes`, so an entity
- * and its migration cannot say different things. Add `.primary()`, `.nullable()`, `.default(…)` as needed.
+ * The kinds of column for entities, to be used instead of MikroORM's `p`: each has its twin in `ColumnTypes`, so an
+ * entity and its migration cannot say different things. Add `.primary()`, `.nullable()`, `.default(…)` as needed.
  *
  * @example
  * const Note = defineEntity({ name: 'Note', tableName: 'notes', properties: {

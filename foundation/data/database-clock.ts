@@ -5,9 +5,10 @@ import type { Clock } from '../base/clock.ts';
 const FRESH_MS = 5_000;
 
 /**
- * What the database's clock shows, without waiting for it each time: a distance to the clock of this process that never runs backwards, so that a wall
- * clock that is set here changes nothing. An answer of the database says that its clock was, when it arrived, somewhere between the answer and the answer
- * plus the time of the round trip; the estimate moves only as far as it has to, so that a slow answer spoils nothing.
+ * What the database's clock shows, without waiting for it each time: a distance to the clock of this process that never
+ * runs backwards, so that a wall clock that is set here changes nothing. An answer of the database says that its clock
+ * was, when it arrived, somewhere between the answer and the answer plus the time of the round trip; the estimate moves
+ * only as far as it has to, so that a slow answer spoils nothing.
  *
  * Who reads an estimate that is older than some seconds has it renewed behind it, for the next one.
  */

@@ -50,8 +50,8 @@ export interface DatabaseOptions {
   /** Milliseconds that one statement may take on a server; default 30,000. Migrations have no limit. */
   readonly statementTimeoutMs?: number;
   /**
-   * PostgreSQL: the role in which tenant-bound work runs; default `agent_gateway_app`. Deployments that share a server and do
-   * not trust each other need a role each, because who may take the role may read its tables.
+   * PostgreSQL: the role in which tenant-bound work runs; default `agent_gateway_app`. Deployments that share a server
+   * and do not trust each other need a role each, because who may take the role may read its tables.
    */
   readonly applicationRole?: string;
 }
@@ -60,7 +60,10 @@ export interface DatabaseOptions {
 export interface Registration {
   /** Name of the plugin, or `kernel`. */
   readonly owner: string;
-  /** Names that the owner had before: what they have in the database, its parts (`<name>.<part>`) too, is taken over. Default: none. */
+  /**
+   * Names that the owner had before: what they have in the database, its parts (`<name>.<part>`) too, is taken over.
+   * Default: none.
+   */
   readonly formerly?: readonly string[];
   readonly entities: readonly EntityRegistration[];
   readonly migrations: readonly (Migration | MovedMigration)[];
@@ -69,8 +72,8 @@ export interface Registration {
 /** An owner's entities in use. */
 export interface Registered {
   /**
-   * Says that this generation of the owner's code is over. When another has replaced it, its entities are forgotten; the last
-   * one stays known, with its tables. Calling again changes nothing.
+   * Says that this generation of the owner's code is over. When another has replaced it, its entities are forgotten;
+   * the last one stays known, with its tables. Calling again changes nothing.
    */
   release(): void;
 }
@@ -80,18 +83,21 @@ export interface Database {
   readonly family: Family;
   /**
    * Makes an owner's entities known, brings its tables to their newest migration, and puts tenant-owned tables under
-   * row-level security (PostgreSQL). At start or at any time later; again for an owner that was stopped and comes back. Entities of a
-   * new generation of the owner's code are known together with those of the old one, until that is released.
+   * row-level security (PostgreSQL). At start or at any time later; again for an owner that was stopped and comes back.
+   * Entities of a new generation of the owner's code are known together with those of the old one, until that is
+   * released.
    *
-   * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is taken
-   * @throws DatabaseStartError when a migration fails, or has changed since it was applied; when the tables are not as the entities need them; when the disk is full
+   * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is
+   * taken
+   * @throws DatabaseStartError when a migration fails, or has changed since it was applied; when the tables are not as
+   * the entities need them; when the disk is full
    */
   register(registration: Registration): Promise<Registered>;
   /** An entity manager that sees one tenant. Costs nothing until it is used. */
   forTenant(tenantId: string): TenantEntityManager;
   /**
-   * A fresh entity manager of MikroORM that sees ALL tenants. For the kernel and for governance that has checked its scope;
-   * never for what a request of a tenant asks.
+   * A fresh entity manager of MikroORM that sees ALL tenants. For the kernel and for governance that has checked its
+   * scope; never for what a request of a tenant asks.
    */
   system(): SqlEntityManager;
   /** Like `forTenant(…).page`, over all tenants; the same warning as for `system`. */
@@ -111,8 +117,8 @@ export interface Database {
   /** The tables whose rows belong to tenants, over all tenants; the same warning as for `system`. */
   readonly tenantTables: TenantTables;
   /**
-   * The clock that all processes over the database have in common, for what they store and compare: its server's, asked every few seconds. Over a file, whose
-   * processes are on one machine, it is this process's own.
+   * The clock that all processes over the database have in common, for what they store and compare: its server's, asked
+   * every few seconds. Over a file, whose processes are on one machine, it is this process's own.
    */
   readonly clock: Clock;
   /**
@@ -121,14 +127,20 @@ export interface Database {
    * @param within asks on the connection of this entity manager's transaction
    */
   now(within?: SqlEntityManager | TenantEntityManager): Promise<number>;
-  /** Resolves when the database answers; rejects with `database.unavailable` when it does not within `timeoutMs`, or when its disk refused the last write. */
+  /**
+   * Resolves when the database answers; rejects with `database.unavailable` when it does not within `timeoutMs`, or
+   * when its disk refused the last write.
+   */
   ping(timeoutMs: number): Promise<void>;
   /** The SQL that would make the tables equal to the registered entities; empty when they are. For tests. */
   schemaDrift(): Promise<string>;
-  /** What an owner, and its parts, have in the database, whether the owner is here or gone. For the operator's commands. */
+  /**
+   * What an owner, and its parts, have in the database, whether the owner is here or gone. For the operator's commands.
+   */
   ownedData(owner: string): Promise<OwnedData>;
   /**
-   * Drops the tables of `ownedData`, and forgets the owner's migrations: when it comes back it begins from scratch. All or nothing, but on MySQL, where it can be called again.
+   * Drops the tables of `ownedData`, and forgets the owner's migrations: when it comes back it begins from scratch. All
+   * or nothing, but on MySQL, where it can be called again.
    *
    * @throws the database's refusal where a table of another owner refers to one of these
    */
@@ -147,7 +159,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * Connects to the database of these options as a start would, and closes the connection. Makes neither role nor table; a SQLite file that is missing is made.
+ * Connects to the database of these options as a start would, and closes the connection. Makes neither role nor table;
+ * a SQLite file that is missing is made.
  *
  * @param registrations what a start would register: that the database is not newer than one of them is looked at, too
  * @throws DatabaseStartError like `openDatabase` and `Database.register`

@@ -20,8 +20,9 @@ interface Generation {
 }
 
 /**
- * The entities of one database, each with its owner. They come, go and come back while the gateway runs: a new generation
- * of an owner's code is known together with the old one, whose calls in flight go on, until the old one is released.
+ * The entities of one database, each with its owner. They come, go and come back while the gateway runs: a new
+ * generation of an owner's code is known together with the old one, whose calls in flight go on, until the old one is
+ * released.
  */
 export class EntityRegistry {
   readonly #orm: MikroORM;
@@ -35,8 +36,10 @@ export class EntityRegistry {
   }
 
   /**
-   * Makes an owner's entities known, also next to those of the names that it had before, which may still run; `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
-   * the use: a generation that is not used any more and that another one has replaced is forgotten. Calling it again changes nothing.
+   * Makes an owner's entities known, also next to those of the names that it had before, which may still run;
+   * `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
+   * the use: a generation that is not used any more and that another one has replaced is forgotten. Calling it again
+   * changes nothing.
    */
   add(owner: string, registrations: readonly EntityRegistration[], formerly: readonly string[] = []) {
     const entities = registrations.map(unwrap);

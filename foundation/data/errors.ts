@@ -1,9 +1,14 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { defineErrors, GatewayError } from '../base/gateway-error.ts';
 
-/** What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside. */
+/**
+ * What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside.
+ */
 export const DatabaseErrors = defineErrors({
-  /** Carries `retry-after`: a server that was restarted is back by then, and the gateway tries a new connection with each request. */
+  /**
+   * Carries `retry-after`: a server that was restarted is back by then, and the gateway tries a new connection with
+   * each request.
+   */
   unavailable: {
     code: 'database.unavailable',
     kind: 'unavailable',
@@ -60,8 +65,8 @@ export class DatabaseStartError extends Error {
 }
 
 /**
- * True when the database did not answer: it is not known whether it did what was asked of it. After any other failure of a transaction it is
- * not done.
+ * True when the database did not answer: it is not known whether it did what was asked of it. After any other failure
+ * of a transaction it is not done.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;

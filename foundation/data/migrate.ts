@@ -25,10 +25,11 @@ export interface Migrated extends Heir {
 }
 
 /**
- * Brings the tables of an owner to its newest migration. Any number of replicas may call it at once: one works, the others wait and find it done.
+ * Brings the tables of an owner to its newest migration. Any number of replicas may call it at once: one works, the
+ * others wait and find it done.
  *
- * @throws DatabaseStartError when a migration fails, when one that was applied has changed since, when a table belongs to another owner, or when the database is
- * newer than this build
+ * @throws DatabaseStartError when a migration fails, when one that was applied has changed since, when a table belongs
+ * to another owner, or when the database is newer than this build
  */
 export async function migrate(target: MigrationTarget, migrated: Migrated): Promise<void> {
   const { owner, migrations } = migrated;
@@ -146,7 +147,10 @@ function assertKnown(
   );
 }
 
-/** Compares what was run with what is there now; of a migration that was interrupted, the statements that are done (MySQL). @throws DatabaseStartError */
+/**
+ * Compares what was run with what is there now; of a migration that was interrupted, the statements that are done
+ * (MySQL). @throws DatabaseStartError
+ */
 function assertUnchanged(owner: string, all: readonly Work[]): void {
   for (const { migration, texts, row } of all) {
     if (row === undefined || row.statements === 0 || !isComparable(row.hashes)) continue;
@@ -167,7 +171,10 @@ function assertUnchanged(owner: string, all: readonly Work[]): void {
   }
 }
 
-/** Runs what is left of a migration. `tables` are those that the owner's migrations have made until then; returns those afterwards. */
+/**
+ * Runs what is left of a migration. `tables` are those that the owner's migrations have made until then; returns those
+ * afterwards.
+ */
 async function run(
   target: MigrationTarget,
   owner: string,
@@ -178,7 +185,8 @@ async function run(
   let tables = new Set(before);
   const key = { owner, name: migration.name };
   const done = row?.statements ?? 0;
-  // A process that died between a statement and its note leaves the statement done; where it is another one by now, it is not.
+  // A process that died between a statement and its note leaves the statement done; where it is another one by now, it
+  // is not.
   const mayBeDone =
     row !== undefined &&
     (!isComparable(row.hashes) || firstChange(row.hashes, texts, done + 1) === undefined);

@@ -13,8 +13,8 @@ export interface MigrationSchema
 export type MigrationQueries = Kysely<any>;
 
 /**
- * One forward step of an owner's schema, one source for all families. It never changes once it is released: a new wish is a
- * new migration.
+ * One forward step of an owner's schema, one source for all families. It never changes once it is released: a new wish
+ * is a new migration.
  *
  * @example
  * const initial: Migration = {
@@ -32,20 +32,23 @@ export interface Migration {
   /** Unique in its owner, ordered: `001-initial`, `002-add-title`. */
   readonly name: string;
   /**
-   * The statements, in order; not executed here. SQLite and PostgreSQL run them all or none. MySQL commits each: after a
-   * crash the migration goes on with the statement that was not done.
+   * The statements, in order; not executed here. SQLite and PostgreSQL run them all or none. MySQL commits each: after
+   * a crash the migration goes on with the statement that was not done.
    *
    * @param queries for statements on rows (`queries.updateTable(…).set(…)`)
    */
   up(schema: MigrationSchema, types: ColumnTypes, queries: MigrationQueries): readonly Compilable[];
   /**
-   * The owner that this migration was released under, where it has moved from there: a database on which that owner ran it has it done. The
-   * former owner keeps a `MovedMigration` in its place.
+   * The owner that this migration was released under, where it has moved from there: a database on which that owner ran
+   * it has it done. The former owner keeps a `MovedMigration` in its place.
    */
   readonly formerly?: string;
 }
 
-/** Stands where a released migration was that has moved to another owner, with its tables: nothing runs, and databases that have it are no news. */
+/**
+ * Stands where a released migration was that has moved to another owner, with its tables: nothing runs, and databases
+ * that have it are no news.
+ */
 export interface MovedMigration {
   readonly name: string;
   /** Name of the plugin that has it now. */

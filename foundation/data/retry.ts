@@ -9,8 +9,8 @@ const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
 
 /**
- * True when a transaction lost a race against another one and may win the next: it has changed nothing. One that waited for a lock in vain has waited as long as is
- * allowed, with a connection that others need.
+ * True when a transaction lost a race against another one and may win the next: it has changed nothing. One that waited
+ * for a lock in vain has waited as long as is allowed, with a connection that others need.
  */
 export function lostRace(error: unknown): boolean {
   for (const cause of causesOf(error)) {
@@ -33,7 +33,10 @@ function deadlocked(error: unknown): boolean {
   return false;
 }
 
-/** Runs a statement that is a transaction of its own, and again where it was chosen to end a deadlock: it has changed nothing, and nobody else could begin it again. */
+/**
+ * Runs a statement that is a transaction of its own, and again where it was chosen to end a deadlock: it has changed
+ * nothing, and nobody else could begin it again.
+ */
 export function runAlone<T>(statement: () => Promise<T>): Promise<T> {
   return withRetries(RETRIES, statement, Math.random, deadlocked);
 }

@@ -3,8 +3,8 @@ import { DatabaseStartError } from './errors.ts';
 import type { MigrationQueries } from './migration.ts';
 
 /**
- * The default name of the role in which PostgreSQL runs everything that is bound to a tenant. It owns nothing, cannot log in,
- * and is subject to the policies. Roles belong to the whole server; rights come per table.
+ * The default name of the role in which PostgreSQL runs everything that is bound to a tenant. It owns nothing, cannot
+ * log in, and is subject to the policies. Roles belong to the whole server; rights come per table.
  */
 export const APPLICATION_ROLE = 'agent_gateway_app';
 /** The setting that names the tenant of a transaction. */
@@ -25,8 +25,8 @@ export interface TenantTable {
 }
 
 /**
- * Makes sure that the application role exists, is harmless, and may be taken by the connecting role. Any number of processes
- * may do it at once.
+ * Makes sure that the application role exists, is harmless, and may be taken by the connecting role. Any number of
+ * processes may do it at once.
  *
  * @throws DatabaseStartError with the statements for the database's administrator
  */
@@ -96,8 +96,8 @@ export async function unguarded(
 }
 
 /**
- * Puts tables under row-level security, for the owner too (`force`): the application role sees and writes the rows of the
- * tenant in `svc.tenant_id` and none without it; the owner, as which migrations and governance work, sees all.
+ * Puts tables under row-level security, for the owner too (`force`): the application role sees and writes the rows of
+ * the tenant in `svc.tenant_id` and none without it; the owner, as which migrations and governance work, sees all.
  */
 export async function guardTables(
   queries: MigrationQueries,

@@ -69,7 +69,10 @@ export class SqlDatabase implements Database, TenantSource {
   readonly #role: string;
   readonly #registry: EntityRegistry;
   readonly #tables: ReturnType<typeof createTenantTables>;
-  /** It has no listeners, but by it a driver distinguishes a transaction from a statement with a session (see `postgres.ts`). */
+  /**
+   * It has no listeners, but by it a driver distinguishes a transaction from a statement with a session (see
+   * `postgres.ts`).
+   */
   readonly #broadcaster: TransactionEventBroadcaster;
   /** Registrations run one after the other: they change what the ORM knows. */
   #registering: Promise<unknown> = Promise.resolve();
@@ -311,7 +314,8 @@ export class SqlDatabase implements Database, TenantSource {
     const noted = metadata.flatMap(({ className, tableName: name, props }) => {
       const { tenancy, isImpersonal } = this.tenancies.get(className);
       if (tenancy === 'owned') return [{ name, owner, isImpersonal }];
-      // Rows that their owner declares as shared need no `PersonalData`, but where they name a tenant they do not outlive it.
+      // Rows that their owner declares as shared need no `PersonalData`, but where they name a tenant they do not
+      // outlive it.
       const namesTenant = props.some(({ fieldNames }) => fieldNames?.[0] === 'tenant_id');
       return tenancy === 'shared' && namesTenant ? [{ name, owner, isImpersonal: true }] : [];
     });

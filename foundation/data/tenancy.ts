@@ -14,10 +14,11 @@ export type Tenancy = 'owned' | 'self' | 'shared';
 export type AnyEntitySchema = EntitySchema<any, any>;
 
 /**
- * An entity as its owner registers it. One with a `tenantId` property is tenant-owned and needs no more words, where its rows are exported and
- * erased with what else is kept about people (`PersonalData`); anything else says what it is.
+ * An entity as its owner registers it. One with a `tenantId` property is tenant-owned and needs no more words, where
+ * its rows are exported and erased with what else is kept about people (`PersonalData`); anything else says what it is.
  *
- * @example entities: [Note, { entity: PriceList, tenancy: 'shared' }, { entity: Quota, impersonal: 'limits that administrators set' }]
+ * @example
+ * entities: [Note, { entity: PriceList, tenancy: 'shared' }, { entity: Quota, impersonal: 'limits of a tenant' }]
  */
 export type EntityRegistration =
   | AnyEntitySchema
@@ -120,8 +121,8 @@ export function tenantRule(
 }
 
 /**
- * Refuses relations of a kind that cannot be. Before the ORM learns the entity: it would write the other end of the relation into an entity that may be
- * another owner's, where it stays.
+ * Refuses relations of a kind that cannot be. Before the ORM learns the entity: it would write the other end of the
+ * relation into an entity that may be another owner's, where it stays.
  */
 export function checkKinds({ meta }: AnyEntitySchema): void {
   for (const [name, { kind }] of Object.entries<{ kind?: ReferenceKind }>(meta.properties)) {

@@ -33,10 +33,11 @@ import {
 import type { TenantSource } from './tenant-source.ts';
 
 /**
- * An entity manager that sees one tenant and no other, on every family: reads carry the tenant, writes set it and refuse
- * another one, entities that belong to no tenant are refused. Only tenant-owned entities pass; raw SQL does not.
+ * An entity manager that sees one tenant and no other, on every family: reads carry the tenant, writes set it and
+ * refuse another one, entities that belong to no tenant are refused. Only tenant-owned entities pass; raw SQL does not.
  *
- * What is read is a copy of the caller's own: a change of it changes nothing in the database, `update` does. Each read asks the database.
+ * What is read is a copy of the caller's own: a change of it changes nothing in the database, `update` does. Each read
+ * asks the database.
  *
  * Every method throws a `DatabaseDefect` when code tries to leave the tenant.
  */
@@ -121,8 +122,8 @@ export class TenantEntityManager {
   }
 
   /**
-   * The rows that match, as plain objects, at a tenth of the cost of `find`. Only for entities of plain columns, and for simple conditions; throws a
-   * `DatabaseDefect` for any other.
+   * The rows that match, as plain objects, at a tenth of the cost of `find`. Only for entities of plain columns, and
+   * for simple conditions; throws a `DatabaseDefect` for any other.
    */
   async rows<E extends object, Field extends keyof E & string = keyof E & string>(
     entity: EntityName<E>,
@@ -136,8 +137,8 @@ export class TenantEntityManager {
   }
 
   /**
-   * One page of the rows that match, as `rows` gives them, and the number of all. With `search` only rows that hold its text, among the first 10,000
-   * (`SEARCHED_RECORDS`) that match.
+   * One page of the rows that match, as `rows` gives them, and the number of all. With `search` only rows that hold its
+   * text, among the first 10,000 (`SEARCHED_RECORDS`) that match.
    */
   async page<E extends object, Field extends keyof E & string = keyof E & string>(
     entity: EntityName<E>,
@@ -187,8 +188,8 @@ export class TenantEntityManager {
   }
 
   /**
-   * Writes a row, or, where `conflict` (a unique key, to which the tenant is added automatically) finds one, updates it. One
-   * statement that cannot lose a race.
+   * Writes a row, or, where `conflict` (a unique key, to which the tenant is added automatically) finds one, updates
+   * it. One statement that cannot lose a race.
    */
   async upsert<E extends object>(
     entity: EntityName<E>,
@@ -220,11 +221,12 @@ export class TenantEntityManager {
   }
 
   /**
-   * Does several writes in one transaction, all or none, and on PostgreSQL in one round trip: the cheapest way to change plain rows that
-   * belong together. False, and nothing is written, when an update with `expect` matched another number of rows.
+   * Does several writes in one transaction, all or none, and on PostgreSQL in one round trip: the cheapest way to
+   * change plain rows that belong together. False, and nothing is written, when an update with `expect` matched another
+   * number of rows.
    *
-   * Inside a transaction the writes are part of it: after `false` roll it back, by throwing. Only for entities of plain columns; throws a
-   * `DatabaseDefect` for any other.
+   * Inside a transaction the writes are part of it: after `false` roll it back, by throwing. Only for entities of plain
+   * columns; throws a `DatabaseDefect` for any other.
    */
   async writeTogether(writes: readonly RowWrite[], options: WriteOptions = {}): Promise<boolean> {
     const { shareAs } = options;
@@ -268,8 +270,8 @@ export class TenantEntityManager {
   }
 
   /**
-   * Deletes rows that match, a thousand a statement: all of them, or `most`, whichever the database finds first; returns how many. Those of entities that are not plain go at
-   * once.
+   * Deletes rows that match, a thousand a statement: all of them, or `most`, whichever the database finds first;
+   * returns how many. Those of entities that are not plain go at once.
    */
   async erase<E extends object>(
     entity: EntityName<E>,
@@ -283,9 +285,9 @@ export class TenantEntityManager {
   }
 
   /**
-   * Runs `work` in a transaction: what it writes is committed when it returns, and rolled back when it throws. What has to stay as it was read until
-   * then is read inside, with `lockMode`. Inside a transaction it makes a savepoint, whose failure alone is undone. `work` may wait for nothing
-   * but the database.
+   * Runs `work` in a transaction: what it writes is committed when it returns, and rolled back when it throws. What has
+   * to stay as it was read until then is read inside, with `lockMode`. Inside a transaction it makes a savepoint, whose
+   * failure alone is undone. `work` may wait for nothing but the database.
    */
   async transaction<T>(
     work: (tenant: TenantEntityManager) => Promise<T>,
@@ -318,7 +320,9 @@ export class TenantEntityManager {
     return this.#orm;
   }
 
-  /** MikroORM's unit of work. It costs as much as a statement, and what only writes and reads plain rows never needs it. */
+  /**
+   * MikroORM's unit of work. It costs as much as a statement, and what only writes and reads plain rows never needs it.
+   */
   get #orm(): SqlEntityManager {
     this.#em ??= this.#source.fork(this.tenantId, this.#transaction);
     return this.#em;

@@ -20,8 +20,8 @@ type AnyEntityName = EntityName<any>;
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * What a tenant-bound entity manager accepts: entities that belong to tenants, known properties, no raw SQL, and no tenant but its own.
- * Anything else throws a `DatabaseDefect`. The database is asked by `verifyReferences` alone.
+ * What a tenant-bound entity manager accepts: entities that belong to tenants, known properties, no raw SQL, and no
+ * tenant but its own. Anything else throws a `DatabaseDefect`. The database is asked by `verifyReferences` alone.
  */
 export class TenantRules {
   readonly #tenantId: string;
@@ -36,8 +36,8 @@ export class TenantRules {
   }
 
   /**
-   * Throws unless rows that match may be read so; gives what MikroORM reads them with, which binds them by its filter: the options that may be asked for
-   * and no other. The property of the tenant is always loaded.
+   * Throws unless rows that match may be read so; gives what MikroORM reads them with, which binds them by its filter:
+   * the options that may be asked for and no other. The property of the tenant is always loaded.
    */
   readOptions(entity: AnyEntityName, where: unknown, options: AnyFindOptions = {}) {
     const { populate, fields, exclude, orderBy, limit, offset, lockMode, strategy } = options;
@@ -50,7 +50,9 @@ export class TenantRules {
     return { ...asked, ...loaded, ...kept } as object;
   }
 
-  /** Throws unless rows that match may be read, in this order; gives the condition that binds them where no filter does. */
+  /**
+   * Throws unless rows that match may be read, in this order; gives the condition that binds them where no filter does.
+   */
   assertReadable(entity: AnyEntityName, where: unknown, orderBy?: unknown): Row {
     const property = this.#source.tenancies.tenantProperty(Utils.className(entity));
     refuseRawSql(where);
@@ -72,7 +74,10 @@ export class TenantRules {
     this.#assertKeepsTenant(entity, data);
   }
 
-  /** Throws unless `amounts` may be added to rows that match, and the rows changed as `also` says. Neither may name the tenant. */
+  /**
+   * Throws unless `amounts` may be added to rows that match, and the rows changed as `also` says. Neither may name the
+   * tenant.
+   */
   assertIncrementable(entity: AnyEntityName, where: unknown, amounts: object, also: object): void {
     this.assertWritable(entity, where);
     this.#assertProperties(entity, amounts);
@@ -90,8 +95,8 @@ export class TenantRules {
   }
 
   /**
-   * A write with its tenant, as one statement; undefined for an insert of no rows, and where only MikroORM can do it. Throws unless it may be
-   * done.
+   * A write with its tenant, as one statement; undefined for an insert of no rows, and where only MikroORM can do it.
+   * Throws unless it may be done.
    */
   ready(write: RowWrite): ReadyWrite | undefined {
     const { entity } = write;
@@ -102,7 +107,8 @@ export class TenantRules {
       this.#ownWrite(write),
     );
     if (ready !== undefined) return ready;
-    // Only plain values of known columns get so far as to be written; for anything else the rules say best what is wrong.
+    // Only plain values of known columns get so far as to be written; for anything else the rules say best what is
+    // wrong.
     if (write.kind === 'update') this.assertChangeable(entity, write.where, write.data);
     else if (write.kind === 'delete') this.assertWritable(entity, write.where);
     else for (const row of write.rows) this.row(entity, row);
@@ -196,9 +202,10 @@ export interface TransactionOptions {
 /** How several writes are done. */
 export interface WriteOptions {
   /**
-   * Outside a transaction: the writes may be committed with those that other callers of the tenant have ready at the same time, since a commit costs more
-   * than a few rows. What fails or does not match is done again on its own, so that no caller notices the others. The value says whose they are (a session's
-   * id, a run's): of those in one commit the lower one is written first, so that no two commits wait for each other.
+   * Outside a transaction: the writes may be committed with those that other callers of the tenant have ready at the
+   * same time, since a commit costs more than a few rows. What fails or does not match is done again on its own, so
+   * that no caller notices the others. The value says whose they are (a session's id, a run's): of those in one commit
+   * the lower one is written first, so that no two commits wait for each other.
    */
   readonly shareAs?: string;
 }
@@ -221,8 +228,9 @@ type AnyFindOptions = { readonly [Name in keyof TenantFindOptions<object>]?: unk
 const MAX_DEPTH = 32;
 
 /**
- * Refuses raw SQL anywhere in a condition, an order or a row. MikroORM takes fragments as values and as (symbol) keys; either
- * could lead out of the tenant, by a subquery or a closing parenthesis, on the families without row-level security.
+ * Refuses raw SQL anywhere in a condition, an order or a row. MikroORM takes fragments as values and as (symbol) keys;
+ * either could lead out of the tenant, by a subquery or a closing parenthesis, on the families without row-level
+ * security.
  */
 function refuseRawSql(value: unknown, depth = 0): void {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;

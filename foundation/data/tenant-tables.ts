@@ -14,8 +14,8 @@ export interface TenantOwnedTable {
 }
 
 /**
- * The tables whose rows belong to tenants, over all tenants: for the end of a tenant, and to know whose data lie where. They are noted in the database as they
- * are registered, so those of owners that are stopped or gone are known as well.
+ * The tables whose rows belong to tenants, over all tenants: for the end of a tenant, and to know whose data lie where.
+ * They are noted in the database as they are registered, so those of owners that are stopped or gone are known as well.
  */
 export interface TenantTables {
   /** All that there are, by name. */
@@ -23,8 +23,8 @@ export interface TenantTables {
   /** Whether a table of the list has a row of the tenant. */
   holds(table: string, tenantId: string): Promise<boolean>;
   /**
-   * Deletes the rows of a tenant from a table of the list, 500 a statement, each a transaction of its own; returns how many. Again it does the
-   * rest.
+   * Deletes the rows of a tenant from a table of the list, 500 a statement, each a transaction of its own; returns how
+   * many. Again it does the rest.
    *
    * @throws the signal's reason when it aborts
    */

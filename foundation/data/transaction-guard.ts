@@ -25,8 +25,8 @@ class TransactionScope {
 const scopes = new AsyncLocalStorage<TransactionScope | undefined>();
 
 /**
- * Throws when called inside a transaction. Everything that waits for the outside world (HTTP, queues, Redis, objects, child
- * processes) calls it first: SQLite has one writer, and a model call inside a transaction would stop the gateway.
+ * Throws when called inside a transaction. Everything that waits for the outside world (HTTP, queues, Redis, objects,
+ * child processes) calls it first: SQLite has one writer, and a model call inside a transaction would stop the gateway.
  *
  * @param what names the work for the message: `the model call`, `egress to example.com`
  */
@@ -35,9 +35,9 @@ export function assertOutsideTransaction(what: string): void {
 }
 
 /**
- * Keeps transactions short. Always: a second connection inside a transaction's callback is refused, because on SQLite it
- * would wait for itself forever. With `watch`: a callback that waits for anything but the database rejects its transaction,
- * with the name and the place of what it waited for.
+ * Keeps transactions short. Always: a second connection inside a transaction's callback is refused, because on SQLite
+ * it would wait for itself forever. With `watch`: a callback that waits for anything but the database rejects its
+ * transaction, with the name and the place of what it waited for.
  */
 export class TransactionGuard {
   readonly #watch: boolean;
@@ -102,8 +102,8 @@ function note(work: ForeignWork): void {
 }
 
 /**
- * Between two database operations only microtasks may run. setImmediate fires after all of them: when nothing has moved by
- * then, the callback is waiting for something else. What it merely started (a log line, a metric) does not count.
+ * Between two database operations only microtasks may run. setImmediate fires after all of them: when nothing has moved
+ * by then, the callback is waiting for something else. What it merely started (a log line, a metric) does not count.
  */
 function expectProgress(scope: TransactionScope): void {
   const { turn } = scope;
@@ -171,8 +171,9 @@ const EXACT = new Set(['PROCESSWRAP', 'WORKER']);
 let observing = false;
 
 /**
- * Reports every start of foreign work for which `isWatched` holds, in the asynchronous context that starts it. Costs a hook
- * on every asynchronous resource but promises: for tests. It stays on for the life of the process; calling again changes nothing.
+ * Reports every start of foreign work for which `isWatched` holds, in the asynchronous context that starts it. Costs a
+ * hook on every asynchronous resource but promises: for tests. It stays on for the life of the process; calling again
+ * changes nothing.
  */
 function observeForeignWork(isWatched: () => boolean, report: (work: ForeignWork) => void): void {
   if (observing) return;

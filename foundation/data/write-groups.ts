@@ -23,11 +23,15 @@ const MAX_TOGETHER = 32;
 /** Characters of their values in one transaction, about; what is larger goes alone. */
 const MAX_SIZE = 1024 * 1024;
 /**
- * Transactions of one tenant under way. On PostgreSQL a second one keeps the server busy while this process prepares what comes next; SQLite has
- * one writer. On MySQL each statement is a round trip, and connections side by side are worth more: nothing is grouped there.
+ * Transactions of one tenant under way. On PostgreSQL a second one keeps the server busy while this process prepares
+ * what comes next; SQLite has one writer. On MySQL each statement is a round trip, and connections side by side are
+ * worth more: nothing is grouped there.
  */
 const MAX_UNDER_WAY = { postgres: 2, sqlite: 1, mysql: undefined } as const;
-/** Milliseconds after which a transaction does not count as under way: a row that is locked, a lost connection, keep no others waiting. */
+/**
+ * Milliseconds after which a transaction does not count as under way: a row that is locked, a lost connection, keep no
+ * others waiting.
+ */
 const SLOW_MS = 250;
 /** Milliseconds between two commits to SQLite that have nothing to do with each other. */
 const DISTANCE_MS = 3;
@@ -49,9 +53,9 @@ interface Times {
 type Store = (tenantId: string, writes: readonly RowWrite[]) => Promise<boolean>;
 
 /**
- * A transaction costs a server (and SQLite's disk) more than a few rows that are written in it. So what one tenant has ready at one time, or while earlier
- * transactions are under way, goes into one, together; nothing waits while fewer are. One of them that does not match, or fails,
- * undoes all: then each is tried on its own.
+ * A transaction costs a server (and SQLite's disk) more than a few rows that are written in it. So what one tenant has
+ * ready at one time, or while earlier transactions are under way, goes into one, together; nothing waits while fewer
+ * are. One of them that does not match, or fails, undoes all: then each is tried on its own.
  */
 export function createWriteGroups(
   family: Family,
@@ -162,9 +166,10 @@ export function createWriteGroups(
 }
 
 /**
- * SQLite works while nothing else does, and what it writes into its log at a commit is the same for one row and for many. So while commits are
- * frequent they have a distance, in which more of them come together; a commit whose first key is that of the commit before does not wait. Calls back when
- * those that are ready have joined; `key` is that of the first.
+ * SQLite works while nothing else does, and what it writes into its log at a commit is the same for one row and for
+ * many. So while commits are frequent they have a distance, in which more of them come together; a commit whose first
+ * key is that of the commit before does not wait. Calls back when those that are ready have joined; `key` is that of
+ * the first.
  */
 function spaced({ now, after }: Times): (call: () => void, key: string) => void {
   let lastAt = Number.NEGATIVE_INFINITY;

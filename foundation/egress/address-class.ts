@@ -22,8 +22,8 @@ export type AddressClass =
 type Table = readonly (readonly [network: string, kind: AddressClass])[];
 
 /**
- * What clouds tell their machines, credentials included. Some of these lie in ranges of the tables below, one (Azure's) in
- * the middle of the public internet.
+ * What clouds tell their machines, credentials included. Some of these lie in ranges of the tables below, one (Azure's)
+ * in the middle of the public internet.
  */
 const METADATA = new Set([
   '169.254.169.254',
@@ -78,7 +78,9 @@ const networksOf = (table: Table) =>
   table.map(([network, kind]) => ({ network: ipaddr.parseCIDR(network), kind }));
 const NETWORKS = { ipv4: networksOf(IPV4), ipv6: networksOf(IPV6) };
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
-/** IPv4-mapped addresses (RFC 4291) and the well-known prefix of NAT64 (RFC 6052): what is reached is the IPv4 address. */
+/**
+ * IPv4-mapped addresses (RFC 4291) and the well-known prefix of NAT64 (RFC 6052): what is reached is the IPv4 address.
+ */
 const WRAPPERS = ['::ffff:0:0/96', '64:ff9b::/96'].map((network) => ipaddr.parseCIDR(network));
 
 /** The address that a text in the usual notation names, without zone; `undefined` for any other text. */

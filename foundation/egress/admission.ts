@@ -8,11 +8,14 @@ import type { Target } from './target.ts';
 
 /** Decides whether a request may leave, in two steps: before it is sent, and where a connection is opened for it. */
 export interface Admission {
-  /** Throws an `EgressRefusal` for what port, host, address literal or the tenant's rules refuse. Asks no DNS server. */
+  /**
+   * Throws an `EgressRefusal` for what port, host, address literal or the tenant's rules refuse. Asks no DNS server.
+   */
   admit(tenantId: string, target: Target): Promise<void>;
   /**
-   * The addresses of a name, which may all be called; at least one. Throws an `EgressRefusal` when one of them may not: a
-   * name with a public and a private address is the mark of DNS rebinding, and choosing would make it a matter of luck.
+   * The addresses of a name, which may all be called; at least one. Throws an `EgressRefusal` when one of them may not:
+   * a name with a public and a private address is the mark of DNS rebinding, and choosing would make it a matter of
+   * luck.
    */
   addressesOf(place: Place): Promise<readonly string[]>;
 }

@@ -19,7 +19,9 @@ export interface AddressPolicy {
   refuseAddress(address: Address, place: Place): EgressReason | undefined;
 }
 
-/** Names that never belong to the public DNS (RFC 6761, RFC 6762 and its appendix G, RFC 8375, `.internal` of ICANN). */
+/**
+ * Names that never belong to the public DNS (RFC 6761, RFC 6762 and its appendix G, RFC 8375, `.internal` of ICANN).
+ */
 const LOCAL_NAMES =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
 
@@ -39,8 +41,8 @@ export function allowPrivateProblem(text: string): string | undefined {
 }
 
 /**
- * Makes the policy. An entry with a host opens every address of that name, a network or address opens it under every name.
- * Cloud metadata addresses are opened by their own address alone, never by a network or name around them.
+ * Makes the policy. An entry with a host opens every address of that name, a network or address opens it under every
+ * name. Cloud metadata addresses are opened by their own address alone, never by a network or name around them.
  *
  * @throws Error naming an entry that `allowPrivateProblem` refuses
  */

@@ -24,7 +24,9 @@ const NO_CONTENT: ReadonlySet<number> = new Set([204, 205, 304]);
 
 type Answer = Dispatcher.ResponseData;
 
-/** Sends requests: checks, connections, redirects and bodies put together. Throws `EgressRefusal` where it is denied. */
+/**
+ * Sends requests: checks, connections, redirects and bodies put together. Throws `EgressRefusal` where it is denied.
+ */
 type Client = (tenantId: string, request: EgressRequest) => Promise<EgressResponse>;
 
 /** Makes the client. */
@@ -177,7 +179,8 @@ function toResponse({ status, statusText, headers, body, url, redirected }: Egre
   if (isEmpty) body.resume();
   const content = isEmpty ? null : (Readable.toWeb(body) as ReadableStream<Uint8Array<ArrayBuffer>>);
   const response = new Response(content, { status, headers: fields });
-  // A response that was made, not fetched, says nothing of these, by which libraries resolve relative links, and takes no phrase but of Latin letters.
+  // A response that was made, not fetched, says nothing of these, by which libraries resolve relative links, and takes
+  // no phrase but of Latin letters.
   return Object.defineProperties(response, {
     statusText: { value: statusText },
     url: { value: url },
@@ -196,9 +199,9 @@ interface Hop {
 const STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The request that a redirect asks for, by the rules of WHATWG Fetch (4.4): POST becomes GET after 301 and 302, everything
- * but HEAD after 303. Credentials do not travel to another origin, and do not come back on the way home. `undefined` for an
- * answer that is no redirect.
+ * The request that a redirect asks for, by the rules of WHATWG Fetch (4.4): POST becomes GET after 301 and 302,
+ * everything but HEAD after 303. Credentials do not travel to another origin, and do not come back on the way home.
+ * `undefined` for an answer that is no redirect.
  *
  * @throws EgressErrors.badRedirect for a place that cannot be requested, and for a body that was a stream and is gone
  */

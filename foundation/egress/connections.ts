@@ -16,7 +16,9 @@ interface Lease {
 
 /** The pooled connections of all tenants: none is ever used for two of them. */
 export interface Connections {
-  /** Throws `egress.busy` when too many requests are open (of the account, in all), `gateway.draining` after the end. */
+  /**
+   * Throws `egress.busy` when too many requests are open (of the account, in all), `gateway.draining` after the end.
+   */
   lease(tenantId: string, target: Target, account: string): Lease;
   /** Breaks everything, open requests too. */
   close(): Promise<void>;
@@ -33,7 +35,10 @@ interface Origin {
   open: number;
 }
 
-/** Makes an empty pool. Every connection goes to an address that `admission` has let pass, looked up there and nowhere else. */
+/**
+ * Makes an empty pool. Every connection goes to an address that `admission` has let pass, looked up there and nowhere
+ * else.
+ */
 export function createConnections(
   admission: Pick<Admission, 'addressesOf'>,
   bounds: EgressBounds,
@@ -118,7 +123,10 @@ export function createConnections(
   };
 }
 
-/** What a socket asks for the addresses of its host: those that were checked, so that the name is not resolved a second time. */
+/**
+ * What a socket asks for the addresses of its host: those that were checked, so that the name is not resolved a second
+ * time.
+ */
 function checkedLookup(admission: Pick<Admission, 'addressesOf'>, { host, port }: Target): LookupFunction {
   return (_hostname, { all }, callback) => {
     admission.addressesOf({ host, port }).then(

@@ -43,8 +43,8 @@ export const EgressErrors = defineErrors({
 });
 
 /**
- * Why a request is denied: the class of an address; `name`, a name of local networks; `port`, a port of other protocols;
- * `rule`, a rule of the tenant; `default`, no rule and `SVC_EGRESS_DEFAULT=deny`.
+ * Why a request is denied: the class of an address; `name`, a name of local networks; `port`, a port of other
+ * protocols; `rule`, a rule of the tenant; `default`, no rule and `SVC_EGRESS_DEFAULT=deny`.
  */
 export type EgressReason = AddressClass | 'name' | 'port' | 'rule' | 'default';
 
@@ -76,8 +76,8 @@ function sentence({ host, port }: { host: string; port: number }, reason: Egress
 export const EGRESS_DENIED = 'egress.denied';
 
 /**
- * Makes the function that records a denial in the audit log, and resolves when the record can no longer be lost with the process. Every denial has a record of its
- * own: callers are rate limited. While the trail is full it waits for
+ * Makes the function that records a denial in the audit log, and resolves when the record can no longer be lost with
+ * the process. Every denial has a record of its own: callers are rate limited. While the trail is full it waits for
  * room, and throws `gateway.overloaded` rather than deny unrecorded.
  */
 export function createDenials(trail: Pick<AuditTrail, 'record' | 'room'>, clock: Clock, ids: Ids) {
@@ -121,8 +121,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error for the caller when a connection fails. The original text names addresses, so that only its code is passed on; the
- * error itself is the `cause`, for the log.
+ * The error for the caller when a connection fails. The original text names addresses, so that only its code is passed
+ * on; the error itself is the `cause`, for the log.
  */
 export function connectionError(
   error: Error & { code?: unknown },

@@ -47,8 +47,8 @@ const DEFAULTS: HeaderFields = {
  * The fields of a request as they are sent: lower-case names, `accept`, `accept-encoding` and `user-agent` added where
  * missing, fields of the connection left out.
  *
- * @throws EgressErrors.malformed naming a field that cannot be sent, never its value; also for `host`, which decides whose
- * certificate is asked for and comes from the URL
+ * @throws EgressErrors.malformed naming a field that cannot be sent, never its value; also for `host`, which decides
+ * whose certificate is asked for and comes from the URL
  */
 export function requestHeaders(given: EgressHeaders): HeaderFields {
   const fields: Record<string, string | string[]> = { ...DEFAULTS };

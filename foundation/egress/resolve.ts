@@ -4,8 +4,9 @@ import type { EgressBounds } from './egress.ts';
 import { EgressErrors } from './errors.ts';
 
 /**
- * Gives all addresses of a name. `dns`: from the DNS servers alone. `local`: as the machine itself would look it up, with
- * hosts file, search domains and whatever else is configured. Rejects, or gives an empty list, for an unknown name.
+ * Gives all addresses of a name. `dns`: from the DNS servers alone. `local`: as the machine itself would look it up,
+ * with hosts file, search domains and whatever else is configured. Rejects, or gives an empty list, for an unknown
+ * name.
  */
 export type Resolve = (name: string, where: 'dns' | 'local') => Promise<readonly string[]>;
 
@@ -36,8 +37,8 @@ export function createResolve(askServers = () => new Resolver(DNS_ATTEMPT)): Res
 }
 
 /**
- * Bounds a resolver: an answer takes `dnsTimeout` milliseconds at most, and no more than `maxLookups` are waited for. A look-up
- * whose deadline passed keeps its place until it has really ended.
+ * Bounds a resolver: an answer takes `dnsTimeout` milliseconds at most, and no more than `maxLookups` are waited for. A
+ * look-up whose deadline passed keeps its place until it has really ended.
  *
  * @returns addresses, at least one; throws errors of `EgressErrors`
  */

@@ -29,8 +29,8 @@ export function isDecodable(encoding: string | undefined): boolean {
 }
 
 /**
- * The body for the reader: decoded, counted, watched, and with backpressure down to the socket. Destroying it closes the
- * connection.
+ * The body for the reader: decoded, counted, watched, and with backpressure down to the socket. Destroying it closes
+ * the connection.
  */
 export function readBody(source: Readable, options: BodyOptions): Readable {
   const meter = new Meter(options);

@@ -12,7 +12,10 @@ export type EgressAction = 'allow' | 'deny';
 export interface EgressRule {
   readonly id: string;
   readonly tenantId: string;
-  /** `api.example.com`, `*.example.com` (subdomains at any depth, not the domain itself) or `*`, with an optional `:port`. */
+  /**
+   * `api.example.com`, `*.example.com` (subdomains at any depth, not the domain itself) or `*`, with an optional
+   * `:port`.
+   */
   readonly hostPattern: string;
   /** Whole segments: `/v1` speaks of `/v1` and `/v1/x`, not of `/v1x`; `/` of everything. */
   readonly pathPrefix: string;
@@ -38,7 +41,9 @@ interface Verdict {
   readonly byRule: boolean;
 }
 
-/** Puts rules in the order in which they decide. A pattern that cannot be read is an error of the code that stored it. */
+/**
+ * Puts rules in the order in which they decide. A pattern that cannot be read is an error of the code that stored it.
+ */
 export function compileRules(rules: readonly CompiledRule['rule'][]): RuleSet {
   const compiled = rules.map((rule): CompiledRule => {
     const host = parseHostPattern(rule.hostPattern);
@@ -49,8 +54,8 @@ export function compileRules(rules: readonly CompiledRule['rule'][]): RuleSet {
 }
 
 /**
- * What the rules say about a request: the highest priority decides, then a deny before an allow; where no rule speaks of
- * it, `otherwise`. A path that servers read in different ways is allowed only if it is in every way.
+ * What the rules say about a request: the highest priority decides, then a deny before an allow; where no rule speaks
+ * of it, `otherwise`. A path that servers read in different ways is allowed only if it is in every way.
  */
 export function evaluate(
   rules: RuleSet,
@@ -67,7 +72,10 @@ export function evaluate(
   return verdicts.find(({ action }) => action === 'deny') ?? (verdicts[0] as Verdict);
 }
 
-/** Higher priority, then deny, then the more specific: the last for readers alone, since rules that are equal until then say the same. */
+/**
+ * Higher priority, then deny, then the more specific: the last for readers alone, since rules that are equal until then
+ * say the same.
+ */
 function byPrecedence(a: CompiledRule, b: CompiledRule): number {
   if (a.rule.priority !== b.rule.priority) return b.rule.priority - a.rule.priority;
   if (a.rule.action !== b.rule.action) return a.rule.action === 'deny' ? -1 : 1;
@@ -137,8 +145,8 @@ export interface HostPattern {
 }
 
 /**
- * Reads `api.example.com`, `*.example.com`, `*`, `192.0.2.7` or `[2001:db8::7]`, each with an optional `:port`. Names may be
- * international. `undefined` for anything else.
+ * Reads `api.example.com`, `*.example.com`, `*`, `192.0.2.7` or `[2001:db8::7]`, each with an optional `:port`. Names
+ * may be international. `undefined` for anything else.
  */
 export function parseHostPattern(text: string): HostPattern | undefined {
   if (text.length > MAX_HOST_PATTERN) return undefined;
@@ -172,9 +180,9 @@ const ROUNDS = 4;
 const AMBIGUOUS = /[%\\;]|\/\.|\/\//;
 
 /**
- * The ways in which a server may read a path: as it is, and as it becomes by decoding once, twice … with empty segments,
- * `;parameters` and dot segments removed. The number of readings is fixed, so that those of a path and of a prefix
- * correspond; a path that all servers read alike has one.
+ * The ways in which a server may read a path: as it is, and as it becomes by decoding once, twice … with empty
+ * segments, `;parameters` and dot segments removed. The number of readings is fixed, so that those of a path and of a
+ * prefix correspond; a path that all servers read alike has one.
  */
 function pathReadings(path: string): readonly string[] {
   return AMBIGUOUS.test(path) ? allReadings(path) : [path];

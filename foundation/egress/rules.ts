@@ -25,15 +25,15 @@ export interface EgressRulePage {
 }
 
 /**
- * The egress rules of the deployment. `tenantId` confines a call to one tenant: a foreign rule is then not there. Without it
- * the call reaches all tenants, which is for operators.
+ * The egress rules of the deployment. `tenantId` confines a call to one tenant: a foreign rule is then not there.
+ * Without it the call reaches all tenants, which is for operators.
  */
 export interface EgressRules {
   /** Rules, newest first. */
   list(options: Page & { readonly tenantId?: string | undefined }): Promise<EgressRulePage>;
   /**
-   * Makes a rule. It counts here from now on, and within a second on every replica. Throws `egress.invalid-rule` with all
-   * that is wrong, `tenant.not-found`, `tenant.deleted`, and `egress.too-many-rules` above `MAX_RULES`.
+   * Makes a rule. It counts here from now on, and within a second on every replica. Throws `egress.invalid-rule` with
+   * all that is wrong, `tenant.not-found`, `tenant.deleted`, and `egress.too-many-rules` above `MAX_RULES`.
    */
   create(settings: EgressRuleSettings): Promise<EgressRule>;
   /** Deletes a rule; false when there is none. Like `create` it counts at once here, within a second elsewhere. */
@@ -42,7 +42,9 @@ export interface EgressRules {
 
 /** The rules as requests are judged by them. */
 export interface JudgedRules extends EgressRules {
-  /** The rules of a tenant, a second old at most. Fails with `lookup.unavailable` while the database does not answer. */
+  /**
+   * The rules of a tenant, a second old at most. Fails with `lookup.unavailable` while the database does not answer.
+   */
   of(tenantId: string): Promise<RuleSet>;
 }
 
@@ -159,8 +161,8 @@ function ruleProblems(settings: EgressRuleSettings): readonly FieldError[] {
 }
 
 /**
- * What `create` would refuse in the host and the path of a rule, by their names on the wire, to be reported together with what else is wrong with a
- * body. What is not said is not judged.
+ * What `create` would refuse in the host and the path of a rule, by their names on the wire, to be reported together
+ * with what else is wrong with a body. What is not said is not judged.
  */
 export function egressPlaceProblems({
   hostPattern,

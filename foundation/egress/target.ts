@@ -23,8 +23,8 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 /**
  * Reads a URL.
  *
- * @throws EgressErrors.malformed for anything but http and https, for user names and passwords in the URL, and for hosts that
- * cannot be names. The text never quotes the URL, which may hold secrets.
+ * @throws EgressErrors.malformed for anything but http and https, for user names and passwords in the URL, and for
+ * hosts that cannot be names. The text never quotes the URL, which may hold secrets.
  */
 export function parseTarget(input: string | URL): Target {
   const text = String(input);
@@ -44,7 +44,10 @@ export function parseTarget(input: string | URL): Target {
   return { url, host: host.name, port, path: url.pathname, address: host.address };
 }
 
-/** One spelling for a host: what WHATWG's URL makes of it, without brackets and trailing dot; `undefined` for what is none. */
+/**
+ * One spelling for a host: what WHATWG's URL makes of it, without brackets and trailing dot; `undefined` for what is
+ * none.
+ */
 export function canonicalHost(
   text: string,
 ): { readonly name: string; readonly address: Address | undefined } | undefined {

@@ -19,8 +19,8 @@ interface FailedCall {
 export type LogFailure = (call: FailedCall, error: GatewayError) => void;
 
 /**
- * Makes the one that logs why calls failed. What is away fails every call that needs it: that is one line a minute for each plugin
- * and code, with the number of calls, which have lines of their own with this code.
+ * Makes the one that logs why calls failed. What is away fails every call that needs it: that is one line a minute for
+ * each plugin and code, with the number of calls, which have lines of their own with this code.
  */
 export function createFailureLog(log: Pick<Logger, 'error'>, clock: Pick<Clock, 'monotonic'>): LogFailure {
   const logAway = throttledLogs<readonly [fields: object, detail: string]>(

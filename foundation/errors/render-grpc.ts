@@ -7,7 +7,10 @@ import { errorHeaders, fieldPath } from './render.ts';
 export interface GrpcErrorStatus {
   /** gRPC status code. */
   readonly code: number;
-  /** The sentence for the caller, at most 1024 characters, and 2 KiB percent-encoded. It names the bad fields as far as they fit. */
+  /**
+   * The sentence for the caller, at most 1024 characters, and 2 KiB percent-encoded. It names the bad fields as far as
+   * they fit.
+   */
   readonly details: string;
   /** Trailers with text: `svc-error-code`, `retry-after` and what else an HTTP answer would carry. */
   readonly trailers: Readonly<Record<string, string>>;
@@ -23,8 +26,8 @@ export interface FieldViolation {
 }
 
 /**
- * Clients take 8 KiB of trailers by default, and turn an error with more into one that says nothing of it. The sentence is in there twice,
- * percent-encoded and, with the bad fields, as base64.
+ * Clients take 8 KiB of trailers by default, and turn an error with more into one that says nothing of it. The sentence
+ * is in there twice, percent-encoded and, with the bad fields, as base64.
  */
 const MAX_DETAILS = 1024;
 const MAX_ENCODED = 2048;
@@ -34,7 +37,9 @@ const MAX_FIELD = 64;
 const MAX_DESCRIPTION = 96;
 const MAX_HEADER = 256;
 
-/** Renders an error in gRPC's terms (decisions 0.1). What the client sent and is quoted holds no credential any more. */
+/**
+ * Renders an error in gRPC's terms (decisions 0.1). What the client sent and is quoted holds no credential any more.
+ */
 export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
   const { errors = [] } = error.extras;
   const reported = errors.slice(0, MAX_VIOLATIONS);

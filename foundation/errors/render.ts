@@ -5,7 +5,10 @@ import { HTTP_STATUS } from './status.ts';
 /** The shape in which errors are reported (decisions 0.1). */
 export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
-/** The shape of errors where no route names one: a problem that clients of OpenAI and Coze can read as well, since their users mistake paths most often. */
+/**
+ * The shape of errors where no route names one: a problem that clients of OpenAI and Coze can read as well, since their
+ * users mistake paths most often.
+ */
 export type AnyDialect = ErrorDialect | 'any';
 
 /** An error as it goes over the wire. */
@@ -38,8 +41,8 @@ export const ERROR_TYPES: Readonly<Record<AnyDialect, string>> = {
 const BODIES = { any: anyBody, problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
 
 /**
- * The headers of an error (of gRPC: trailers). Clients that retry automatically must not repeat what can only fail, or take
- * effect, a second time.
+ * The headers of an error (of gRPC: trailers). Clients that retry automatically must not repeat what can only fail, or
+ * take effect, a second time.
  */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = { ...error.extras.headers };
@@ -127,7 +130,9 @@ function cozeBody(error: GatewayError, _: number, requestId: string): object {
   };
 }
 
-/** The number of an error in the dialect `coze` (decisions 0.1), for answers that contain it in something else. Pure. */
+/**
+ * The number of an error in the dialect `coze` (decisions 0.1), for answers that contain it in something else. Pure.
+ */
 export function cozeCode({ kind }: Pick<GatewayError, 'kind'>): number {
   const status = HTTP_STATUS[kind];
   return CODES[status] ?? (status < 500 ? 4000 : 5000);

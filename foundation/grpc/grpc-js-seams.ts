@@ -13,8 +13,8 @@ import {
 import { LONGEST_DELAY_MS } from '../base/deadline.ts';
 
 /**
- * Everything that grpc-js has no public way for is in this file. The version is pinned, and what is relied upon is checked
- * when a server is made: another version of the library fails there and not in the middle of a call.
+ * Everything that grpc-js has no public way for is in this file. The version is pinned, and what is relied upon is
+ * checked when a server is made: another version of the library fails there and not in the middle of a call.
  */
 
 /** One call on the wire, as grpc-js hands it to its interceptors; messages are bytes. */
@@ -47,9 +47,10 @@ interface CallInternals {
 }
 
 /**
- * A server without methods of its own: every call, whatever it asks for, is given to `accept` in the turn in which it comes
- * in, before anything of it but its metadata is read. On its own grpc-js would answer unknown methods without the chain, so that
- * they were not counted, limited or recorded; and a change of services would be many changes instead of one.
+ * A server without methods of its own: every call, whatever it asks for, is given to `accept` in the turn in which it
+ * comes in, before anything of it but its metadata is read. On its own grpc-js would answer unknown methods without the
+ * chain, so that they were not counted, limited or recorded; and a change of services would be many changes instead of
+ * one.
  *
  * @throws Error when this grpc-js is another one than this file was written for.
  */
@@ -75,7 +76,8 @@ export function createDispatchingServer(
     throw new Error('this version of @grpc/grpc-js looks up its methods in another way');
   }
   internals._streamHandler = (interceptors, stream, headers) => {
-    // grpc-js takes what no timer can hold for a deadline that is over, and clients that want none often send one of years.
+    // grpc-js takes what no timer can hold for a deadline that is over, and clients that want none often send one of
+    // years.
     if (deadlineOf(headers['grpc-timeout']) > LONGEST_DELAY_MS) delete headers['grpc-timeout'];
     take.call(server, interceptors, stream, headers);
   };
@@ -89,7 +91,9 @@ export function createDispatchingServer(
   return server;
 }
 
-/** The servers of HTTP/2 below a server, of its addresses and injectors: those with TLS report clients that they refuse. */
+/**
+ * The servers of HTTP/2 below a server, of its addresses and injectors: those with TLS report clients that they refuse.
+ */
 export function http2ServersOf(server: Server): Iterable<Http2SecureServer> {
   return (server as unknown as ServerInternals).http2Servers?.keys() ?? [];
 }
@@ -112,8 +116,8 @@ function unreachable(): never {
 }
 
 /**
- * Takes over the end of a call. grpc-js ends some by itself (deadline, a message too large, compression that it does not
- * know): `onOwn` gets that status instead of the client. The returned function sends one.
+ * Takes over the end of a call. grpc-js ends some by itself (deadline, a message too large, compression that it does
+ * not know): `onOwn` gets that status instead of the client. The returned function sends one.
  */
 export function takeOverStatus(
   call: WireCall,
@@ -129,7 +133,9 @@ export function resetStream(call: WireCall): void {
   (call as unknown as CallInternals).stream?.close(constants.NGHTTP2_CANCEL);
 }
 
-/** Milliseconds until the client's deadline, `Infinity` without one. grpc-js measures deadlines by the machine's clock. */
+/**
+ * Milliseconds until the client's deadline, `Infinity` without one. grpc-js measures deadlines by the machine's clock.
+ */
 export function timeLeft(call: WireCall): number {
   const deadline = call.getDeadline();
   return Number(deadline) - Date.now();

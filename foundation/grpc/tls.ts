@@ -29,8 +29,9 @@ export interface Tls {
 const LOOK_INTERVAL = 30_000;
 
 /**
- * Reads the files, and reads them again when they change: new connections then get the new certificate. Files that do not
- * fit together are logged, and the last ones that did stay. A certificate whose time is over, or has not begun, is logged and used.
+ * Reads the files, and reads them again when they change: new connections then get the new certificate. Files that do
+ * not fit together are logged, and the last ones that did stay. A certificate whose time is over, or has not begun, is
+ * logged and used.
  *
  * @throws ConfigurationError like `readTlsFiles`.
  */
@@ -74,8 +75,9 @@ export async function openTls(
 }
 
 /**
- * Logs the clients with which no connection came about: no certificate, one of another authority, one that has expired, no TLS. They are told little, and are in no audit record since they
- * make no call. Once a minute, with the latest of them and how many there were.
+ * Logs the clients with which no connection came about: no certificate, one of another authority, one that has expired,
+ * no TLS. They are told little, and are in no audit record since they make no call. Once a minute, with the latest of
+ * them and how many there were.
  */
 export function logRefusedClients(
   server: Server,
@@ -145,7 +147,10 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
   return material;
 }
 
-/** Throws unless there are authorities and each can be read: Node leaves others out silently, and would refuse the clients of these. */
+/**
+ * Throws unless there are authorities and each can be read: Node leaves others out silently, and would refuse the
+ * clients of these.
+ */
 function checkAuthorities(pem: string): void {
   const parts = pem.split(/(?=-----BEGIN )/).filter((part) => part.startsWith('-----BEGIN CERTIFICATE-----'));
   for (const certificate of parts.length > 0 ? parts : [pem]) new X509Certificate(certificate);

@@ -12,8 +12,9 @@ const WORTH_COLLECTING = 16 * 1024 * 1024;
 const QUIET = 5_000;
 
 /**
- * Bounds the bytes of large request bodies that the process holds at one time (`SVC_MAX_BODY_BYTES_IN_FLIGHT`). Bodies are counted as they come, so a
- * slow sender holds what it has sent, and until their call is over, since their values live as long. One tenant gets half of it at most.
+ * Bounds the bytes of large request bodies that the process holds at one time (`SVC_MAX_BODY_BYTES_IN_FLIGHT`). Bodies
+ * are counted as they come, so a slow sender holds what it has sent, and until their call is over, since their values
+ * live as long. One tenant gets half of it at most.
  */
 export class BodyBudget {
   readonly #limit: number;
@@ -37,7 +38,10 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** Throws 413 for what can never be held, in addition to what the call holds already, and 503 `gateway.overloaded` for what cannot be held now. */
+  /**
+   * Throws 413 for what can never be held, in addition to what the call holds already, and 503 `gateway.overloaded` for
+   * what cannot be held now.
+   */
   check(tenant: string, bytes: number, already = 0): void {
     if (already + bytes > this.#share)
       throw KernelErrors.bodyTooLarge(`The body may hold ${this.#share} bytes at most`);

@@ -35,8 +35,8 @@ export const BODY_TYPES = {
 /**
  * Reads and parses a JSON body. One that is absent or empty is `undefined`.
  *
- * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for JSON that is malformed,
- * not UTF-8, or nested too deeply, or has a number that is too large.
+ * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400
+ * for JSON that is malformed, not UTF-8, or nested too deeply, or has a number that is too large.
  */
 export async function readJson(exchange: Exchange, limit: number): Promise<unknown> {
   const text = await readText(exchange, limit, 'json');
@@ -57,7 +57,10 @@ const MAY_BE_INFINITE = /\d[eE]\+?\d{3}|(?<!\d)\d{309}/;
 /** Problems that are reported at most. */
 const MAX_INFINITE = 20;
 
-/** JavaScript makes Infinity of a number that is too large, and `null` of that when it is sent on: it would be changed unseen. */
+/**
+ * JavaScript makes Infinity of a number that is too large, and `null` of that when it is sent on: it would be changed
+ * unseen.
+ */
 function infiniteIn(value: unknown, pointer: string, found: FieldError[]): readonly FieldError[] {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
     found.push({ pointer, message: 'is a number that is too large' });
@@ -69,7 +72,9 @@ function infiniteIn(value: unknown, pointer: string, found: FieldError[]): reado
   return found;
 }
 
-/** JSON is parsed at any depth, but code that goes through it again, `JSON.stringify` first of all, runs out of stack. */
+/**
+ * JSON is parsed at any depth, but code that goes through it again, `JSON.stringify` first of all, runs out of stack.
+ */
 const MAX_DEPTH = 256;
 
 function parseJson(text: string): unknown {
@@ -90,7 +95,8 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 /**
  * Reads a text body (`text/plain`, `text/markdown` …). One that is absent or empty is `undefined`.
  *
- * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for what is not UTF-8.
+ * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400
+ * for what is not UTF-8.
  */
 export function readPlainText(exchange: Exchange, limit: number): Promise<string | undefined> {
   return readText(exchange, limit, 'text');
@@ -108,7 +114,8 @@ export async function readRaw(exchange: Exchange, limit: number): Promise<Buffer
 }
 
 /**
- * Bounds a body that other code reads. Rejects with 413 when it is longer than `limit` bytes, of which the reader gets no more then; never resolves.
+ * Bounds a body that other code reads. Rejects with 413 when it is longer than `limit` bytes, of which the reader gets
+ * no more then; never resolves.
  *
  * @throws 413 where its length is known to be above `limit`
  */
@@ -154,8 +161,8 @@ async function readText(
 /**
  * The body of a form, to be read with backpressure; nothing of it is read before. An absent one is `undefined`.
  *
- * @throws 413 where its length is known to be above `limit` bytes, 415 for another content type and for a compressed body. Reading it throws 413 for a
- * longer one, 499 when the client is gone.
+ * @throws 413 where its length is known to be above `limit` bytes, 415 for another content type and for a compressed
+ * body. Reading it throws 413 for a longer one, 499 when the client is gone.
  */
 export function formBody({ req, res }: Exchange, limit: number): Readable | undefined {
   if (!hasBody(req)) return undefined;

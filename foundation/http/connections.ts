@@ -15,7 +15,8 @@ export function connectionsOf(server: Server): ReadonlySet<Socket> {
 }
 
 /**
- * Stops accepting; a connection that stays open between requests is closed at the end of the one it is serving. Resolves when all are closed.
+ * Stops accepting; a connection that stays open between requests is closed at the end of the one it is serving.
+ * Resolves when all are closed.
  *
  * @param sockets those of `connectionsOf`
  */

@@ -1,4 +1,7 @@
-/** The value of a cookie in a `Cookie` header, as it stands there; of cookies of one name the first. `undefined` where there is none. */
+/**
+ * The value of a cookie in a `Cookie` header, as it stands there; of cookies of one name the first. `undefined` where
+ * there is none.
+ */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   for (const part of header?.split(';') ?? []) {
     const equals = part.indexOf('=');
@@ -7,7 +10,10 @@ export function cookieOf(header: string | undefined, name: string): string | und
   return undefined;
 }
 
-/** A cookie that is set, for the whole host, and sent with requests of its own site and with links that lead to it (`SameSite=Lax`). */
+/**
+ * A cookie that is set, for the whole host, and sent with requests of its own site and with links that lead to it
+ * (`SameSite=Lax`).
+ */
 export interface NewCookie {
   readonly name: string;
   /** Letters, digits and `-._~` alone; nothing is encoded. */
@@ -20,7 +26,9 @@ export interface NewCookie {
   readonly readable?: boolean;
 }
 
-/** The `Set-Cookie` header of a cookie (RFC 6265, 4.1). Throws a TypeError for a name or value that would need encoding. */
+/**
+ * The `Set-Cookie` header of a cookie (RFC 6265, 4.1). Throws a TypeError for a name or value that would need encoding.
+ */
 export function setCookie({ name, value, maxAge, secure, readable = false }: NewCookie): string {
   if (!PLAIN.test(`${name}${value}`)) throw new TypeError(`the cookie ${name} would need encoding`);
   return [

@@ -4,15 +4,18 @@ import { ServerResponse } from './node-http.ts';
 
 /** Bytes of an unread body that are read for the sake of the connection; a longer one ends it. */
 const DRAINED = 64 * 1024;
-/** What is still read of a connection after its last answer. It is twice the largest body that a bundled route takes. */
+/**
+ * What is still read of a connection after its last answer. It is twice the largest body that a bundled route takes.
+ */
 const LINGER_BYTES = 32 * 1024 * 1024;
 /** Milliseconds of that: without a byte, and in all. */
 const LINGER_IDLE = 2_000;
 const LINGER_TIME = 5_000;
 
 /**
- * A response that may come before its request was read. The client is then still sending, and to close on it would reset the connection, which
- * takes the answer away before it was read. So the connection lingers instead (RFC 9112, 9.6).
+ * A response that may come before its request was read. The client is then still sending, and to close on it would
+ * reset the connection, which takes the answer away before it was read. So the connection lingers instead (RFC 9112,
+ * 9.6).
  */
 export class GatewayResponse extends ServerResponse {
   override writeHead(...head: unknown[]): this {
@@ -28,7 +31,8 @@ function prepareEarlyAnswer(response: ServerResponse): void {
   if (unread > DRAINED) response.shouldKeepAlive = false;
   early.set(socket, req);
   const { destroySoon } = socket;
-  // Node calls it when the last answer of a connection has left, however that was decided: by us, by the client, or by HTTP/1.0.
+  // Node calls it when the last answer of a connection has left, however that was decided: by us, by the client, or by
+  // HTTP/1.0.
   socket.destroySoon = () => {
     if (req.complete) destroySoon.call(socket);
     else linger(socket);
@@ -50,8 +54,8 @@ export function isAnswered(socket: Socket): boolean {
 }
 
 /**
- * Ends our side of a connection, reads and throws away what the client is still sending, and destroys it when the client has ended its
- * side, or has had its time or its bytes.
+ * Ends our side of a connection, reads and throws away what the client is still sending, and destroys it when the
+ * client has ended its side, or has had its time or its bytes.
  */
 export function linger(socket: Socket): void {
   if (lingering.has(socket) || socket.destroyed) return;

@@ -31,7 +31,8 @@ const MIN_MODULUS_BITS = 2048;
 /**
  * The keys that verify JWTs: the configured public key, or those of the JWKS.
  *
- * @throws ConfigurationError for a key that is not an RSA public key of 2048 bits or more, for a bad URL, and when both are configured
+ * @throws ConfigurationError for a key that is not an RSA public key of 2048 bits or more, for a bad URL, and when both
+ * are configured
  */
 export async function loadJwtKeys(
   settings: JwtKeySettings,

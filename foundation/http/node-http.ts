@@ -1,8 +1,8 @@
 import type http from 'node:http';
 
 /*
- * Node's HTTP server. An `import` of `node:http` reads all of its members, one of which is `WebSocket` and brings Node's whole `fetch` with it: a twentieth
- * of what a start costs.
+ * Node's HTTP server. An `import` of `node:http` reads all of its members, one of which is `WebSocket` and brings
+ * Node's whole `fetch` with it: a twentieth of what a start costs.
  */
 const builtin: typeof http = process.getBuiltinModule('node:http');
 

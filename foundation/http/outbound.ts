@@ -12,9 +12,10 @@ export interface OutboundOptions {
 }
 
 /**
- * Opens pools of connections to servers that the operator named; undici is loaded with the first call, and again by the next one where that failed, in a
- * process without a free file descriptor for example. Answers have no deadlines here. With `NODE_USE_ENV_PROXY=1`, by which Node's own `fetch` goes, connections lead through the proxies of
- * `HTTPS_PROXY` and `HTTP_PROXY`, but for the hosts in `NO_PROXY`.
+ * Opens pools of connections to servers that the operator named; undici is loaded with the first call, and again by the
+ * next one where that failed, in a process without a free file descriptor for example. Answers have no deadlines here.
+ * With `NODE_USE_ENV_PROXY=1`, by which Node's own `fetch` goes, connections lead through the proxies of `HTTPS_PROXY`
+ * and `HTTP_PROXY`, but for the hosts in `NO_PROXY`.
  *
  * What a tenant or a model chose as an address goes through egress, which has to see where it leads.
  */

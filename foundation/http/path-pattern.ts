@@ -1,5 +1,6 @@
 /*
- * Paths of routes: text with parameters. `{id}` is what stands there up to the next slash, hyphen or dot, `{rest*}` at the end all that follows.
+ * Paths of routes: text with parameters. `{id}` is what stands there up to the next slash, hyphen or dot, `{rest*}` at
+ * the end all that follows.
  */
 
 const PATTERN = /^\/(?:[^{}*?#()\s:]|(?<!\/):|\{[A-Za-z_]\w*\}(?=[-./]|$))*(?:\{[A-Za-z_]\w*\*\})?$/;

@@ -16,8 +16,8 @@ export interface ConditionalHeaders {
 }
 
 /**
- * What the conditions of a GET come to, in the order of RFC 9110, 13.2.2: `failed` is 412, `unmodified` is 304. A date that is none is ignored, as it
- * demands. Pure.
+ * What the conditions of a GET come to, in the order of RFC 9110, 13.2.2: `failed` is 412, `unmodified` is 304. A date
+ * that is none is ignored, as it demands. Pure.
  */
 export function precondition(
   headers: ConditionalHeaders,
@@ -32,7 +32,10 @@ export function precondition(
   return isSince(headers['if-modified-since'], validators) === true ? 'unmodified' : 'met';
 }
 
-/** Whether `Range` counts: the part that the client has is of this very state (RFC 9110, 13.1.5). A date has to be the exact one. Pure. */
+/**
+ * Whether `Range` counts: the part that the client has is of this very state (RFC 9110, 13.1.5). A date has to be the
+ * exact one. Pure.
+ */
 export function rangeCounts(headers: ConditionalHeaders, { etag, modifiedAt }: Validators): boolean {
   const condition = headers['if-range']?.trim();
   if (condition === undefined || condition === etag) return true;

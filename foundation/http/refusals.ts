@@ -23,8 +23,9 @@ export interface RefusalParts {
 export type RefuseConnection = (cause: unknown, socket: Socket, open: readonly ServerResponse[]) => void;
 
 /**
- * Answers what the HTTP parser refuses, and requests that do not come to their end in time. Such a request has a status, a problem document, a request id, its
- * place in the metrics (path `unmatched`) and a log line once a minute, but neither an identity nor a path: it is not audited.
+ * Answers what the HTTP parser refuses, and requests that do not come to their end in time. Such a request has a
+ * status, a problem document, a request id, its place in the metrics (path `unmatched`) and a log line once a minute,
+ * but neither an identity nor a path: it is not audited.
  */
 export function createRefuseConnection({ clock, ids, http, log }: RefusalParts): RefuseConnection {
   const logRefusal = throttledLog<object>(clock, (fields, count) =>

@@ -13,10 +13,11 @@ export interface AddressedRequest {
 const UNKNOWN_ADDRESS = 'unknown';
 
 /**
- * Makes the function that finds a caller's IP address. `X-Forwarded-For` counts only as far as the addresses that passed
- * it on are trusted; an entry that is no address ends the search at the proxy that sent it.
+ * Makes the function that finds a caller's IP address. `X-Forwarded-For` counts only as far as the addresses that
+ * passed it on are trusted; an entry that is no address ends the search at the proxy that sent it.
  *
- * @param trustedProxies `SVC_TRUSTED_PROXIES`: addresses, CIDRs, or `loopback`, `linklocal`, `uniquelocal`; empty trusts none.
+ * @param trustedProxies `SVC_TRUSTED_PROXIES`: addresses, CIDRs, or `loopback`, `linklocal`, `uniquelocal`; empty
+ * trusts none.
  * @throws TypeError naming the entry that is none of these.
  */
 export function createSourceAddress(
@@ -33,7 +34,10 @@ export function createSourceAddress(
   };
 }
 
-/** What one caller is limited by: an IPv4 address, or the /64 network of an IPv6 address, which one subscriber owns whole. */
+/**
+ * What one caller is limited by: an IPv4 address, or the /64 network of an IPv6 address, which one subscriber owns
+ * whole.
+ */
 export function addressGroup(address: string): string {
   if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address;
   const network = ipaddr.IPv6.parse(address).parts.slice(0, 4);
@@ -51,10 +55,10 @@ const PROXY_HEADERS = [
 ] as const;
 
 /**
- * True for a caller on this very machine that nobody else speaks for: the connection comes from the loopback interface, has
- * no header of a proxy (decisions 0.2, protected mode), and is not that of a browser that shows a page of another site.
- * Trusted proxies do not matter here. HTTP/1.0 counts as a proxy: nginx speaks it unless told otherwise, adds no header,
- * and replaces `Host`, so by nothing else are its clients told from those on this machine.
+ * True for a caller on this very machine that nobody else speaks for: the connection comes from the loopback interface,
+ * has no header of a proxy (decisions 0.2, protected mode), and is not that of a browser that shows a page of another
+ * site. Trusted proxies do not matter here. HTTP/1.0 counts as a proxy: nginx speaks it unless told otherwise, adds no
+ * header, and replaces `Host`, so by nothing else are its clients told from those on this machine.
  */
 export function isLoopbackCaller(request: AddressedRequest): boolean {
   if (request.httpVersion === '1.0') return false;
@@ -65,9 +69,9 @@ export function isLoopbackCaller(request: AddressedRequest): boolean {
 }
 
 /**
- * Whether a page of another site may have made a browser on this machine send the request. `Origin` names the page, as in forms
- * that are posted to this machine. Without it the page has the origin of the request: where that has a name of the public DNS,
- * the name has been made to lead here (DNS rebinding), and the page could read the answer.
+ * Whether a page of another site may have made a browser on this machine send the request. `Origin` names the page, as
+ * in forms that are posted to this machine. Without it the page has the origin of the request: where that has a name of
+ * the public DNS, the name has been made to lead here (DNS rebinding), and the page could read the answer.
  */
 function isOfForeignPage({ host, origin }: AddressedRequest['headers']): boolean {
   const asked = host === undefined ? 'localhost' : hostnameOf(`http://${host}`);

@@ -30,7 +30,8 @@ const LINE_BREAK = /\r\n|\n|\r/;
 
 /**
  * Writes server-sent events to a response, with a heartbeat, and with backpressure: while the client does not read, the
- * writer's caller waits, and after `slowClient` the stream is aborted. Nothing is buffered beyond the socket's own mark.
+ * writer's caller waits, and after `slowClient` the stream is aborted. Nothing is buffered beyond the socket's own
+ * mark.
  */
 export class SseWriter implements SseStream {
   readonly signal: AbortSignal;

@@ -38,7 +38,10 @@ export interface LeasesParts {
   readonly ids: Ids;
   readonly log: Pick<Logger, 'warn' | 'debug'>;
   readonly metrics: PluginMetrics;
-  /** Without it waiters in other processes poll, after 25 to 500 ms, and holders there learn of a revocation with their next renewal. */
+  /**
+   * Without it waiters in other processes poll, after 25 to 500 ms, and holders there learn of a revocation with their
+   * next renewal.
+   */
   readonly signals?: LeaseSignals | undefined;
 }
 
@@ -57,7 +60,10 @@ interface Claim {
 /** A name under a key; a NUL is in neither. */
 const labelOf = ({ key, name }: LeasePlace) => `${key}\0${name}`;
 
-/** Leases over any store: first the line of this process, then the store's, then a lease that is renewed until its release. */
+/**
+ * Leases over any store: first the line of this process, then the store's, then a lease that is renewed until its
+ * release.
+ */
 export function createLeases(parts: LeasesParts): OpenLeases {
   const { store, strictStore = store, clock, ids, log, signals } = parts;
   const metrics = leaseMetrics(parts.metrics);
@@ -233,7 +239,10 @@ export function createLeases(parts: LeasesParts): OpenLeases {
     return lease;
   }
 
-  /** Gives back what the store may have once no question is under way any more, and lets the next of this process in. Never rejects. */
+  /**
+   * Gives back what the store may have once no question is under way any more, and lets the next of this process in.
+   * Never rejects.
+   */
   function giveBack(claim: Claim, leave: Leave): Promise<void> {
     const { store, ticket } = claim;
     const work = async () => {

@@ -15,8 +15,8 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The metrics of the leases: those without a name count as locks, those with one as permits, which is how they are used. Keys and names
- * are no labels: they are without bound.
+ * The metrics of the leases: those without a name count as locks, those with one as permits, which is how they are
+ * used. Keys and names are no labels: they are without bound.
  */
 export function leaseMetrics(metrics: PluginMetrics) {
   const wait = metrics.histogram({

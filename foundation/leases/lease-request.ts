@@ -2,8 +2,8 @@ import { defineErrors } from '../base/gateway-error.ts';
 import type { LeaseWaitOptions } from './leases.ts';
 
 /**
- * What can go wrong with a lease. The codes are older than the lease, which clients need not learn. No text here names a key: keys
- * concern only the code that chooses them.
+ * What can go wrong with a lease. The codes are older than the lease, which clients need not learn. No text here names
+ * a key: keys concern only the code that chooses them.
  */
 export const LeaseErrors = defineErrors({
   invalid: { code: 'lock.invalid', kind: 'invalid', title: 'The lease cannot be asked for like this' },
@@ -45,7 +45,10 @@ const LIMIT = { least: 0, most: 1_000_000 };
 /** Milliseconds. */
 export const TTL = { default: 20_000, least: 1_000, most: 60_000 };
 const WAIT = { default: 30_000, least: 1, most: 3_600_000 };
-/** Letters, marks, numbers, punctuation, symbols and the blank: no control characters, line ends or half surrogate pairs. */
+/**
+ * Letters, marks, numbers, punctuation, symbols and the blank: no control characters, line ends or half surrogate
+ * pairs.
+ */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 
 /** Completes a request. @throws LeaseErrors.invalid naming what is wrong with it */

@@ -4,8 +4,8 @@ import { defineEvent } from '../messages/events/events.ts';
 import type { LeasePlace } from './lease-store.ts';
 
 /**
- * Reports to other processes that a lease may have become free, or that a holder of theirs is asked to end, so that they need not learn it with
- * their next question. Signals may be late or missing; nothing depends on them but time.
+ * Reports to other processes that a lease may have become free, or that a holder of theirs is asked to end, so that
+ * they need not learn it with their next question. Signals may be late or missing; nothing depends on them but time.
  */
 export interface LeaseSignals {
   freed(place: LeasePlace): void;

@@ -2,15 +2,15 @@ import type { LeaseRequest } from './lease-request.ts';
 import type { HeldName, HeldPlace, LeaseRefusal } from './leases.ts';
 
 /**
- * Where leases are kept with their lines. Operations are atomic, answer within some seconds or reject, and measure time with the store's
- * own clock.
+ * Where leases are kept with their lines. Operations are atomic, answer within some seconds or reject, and measure time
+ * with the store's own clock.
  */
 export interface LeaseStore {
   /** False where holders live as long as the process: there is nothing to renew then. */
   readonly isLeased: boolean;
   /**
-   * Grants the lease when no other ticket holds the name, no older ticket waits for it and fewer than `limit` are held under the key. A ticket that
-   * holds it already gets it again, so that a lost answer does no harm.
+   * Grants the lease when no other ticket holds the name, no older ticket waits for it and fewer than `limit` are held
+   * under the key. A ticket that holds it already gets it again, so that a lost answer does no harm.
    *
    * @param inLine keep a place in line for `PLACE_MS` where the name is held
    */
@@ -18,18 +18,24 @@ export interface LeaseStore {
   /** Grants the lease or not, at once, with nothing kept of a refusal. Only where the store is in this process. */
   takeNow?(ticket: LeaseTicket): 'granted' | LeaseRefusal;
   /**
-   * Prolongs the lease to `ttl` from now. `revoked`: prolonged as well, but the holder is asked to end. `gone`: the ticket does not
-   * hold it.
+   * Prolongs the lease to `ttl` from now. `revoked`: prolonged as well, but the holder is asked to end. `gone`: the
+   * ticket does not hold it.
    */
   renew(ticket: LeaseTicket): Promise<Renewal>;
-  /** Gives up the lease or the place in line; what the ticket does not have is not touched. True when others wait for the name. */
+  /**
+   * Gives up the lease or the place in line; what the ticket does not have is not touched. True when others wait for
+   * the name.
+   */
   release(ticket: LeaseTicket): Promise<boolean>;
   /** Marks the lease, so that its next renewal answers `revoked`; the holder's ticket when there is one. */
   revoke(place: LeasePlace): Promise<string | undefined>;
   find(place: LeasePlace): Promise<HeldPlace | undefined>;
   /** What is held under a key. */
   list(key: string): Promise<readonly HeldName[]>;
-  /** Calls the listener when all leases should be renewed at once, because the other replicas begin to use another store; the result ends that. */
+  /**
+   * Calls the listener when all leases should be renewed at once, because the other replicas begin to use another
+   * store; the result ends that.
+   */
   onHandover?(listener: () => void): () => void;
 }
 
@@ -45,5 +51,7 @@ export interface LeaseTicket extends LeasePlace, Pick<LeaseRequest, 'limit' | 't
   readonly id: string;
 }
 
-/** Milliseconds for which a place in line is kept without a further question: so long a dead process holds up the line. */
+/**
+ * Milliseconds for which a place in line is kept without a further question: so long a dead process holds up the line.
+ */
 export const PLACE_MS = 3_000;

@@ -2,8 +2,8 @@ import { defineEntity } from '@mikro-orm/core';
 import { column, type Migration, type Registration } from '../data/database.ts';
 
 /**
- * Slots under keys, made as they are needed and used again: that a holder has one row is what bounds the holders. Times are
- * microseconds of the database's clock. A slot is free when `expiresAt` has passed.
+ * Slots under keys, made as they are needed and used again: that a holder has one row is what bounds the holders. Times
+ * are microseconds of the database's clock. A slot is free when `expiresAt` has passed.
  */
 const SlotRow = defineEntity({
   name: 'KernelLease',
@@ -68,9 +68,9 @@ const initial: Migration = {
 };
 
 /**
- * What the leases keep in the database: rows of the whole gateway, no tenant's. The tables of the locks and permits before
- * them (`kernel_locks`, `kernel_lock_tickets`, `kernel_lock_delegation`, `kernel_permits`) are left alone: replicas of that version
- * may still run in parallel with this one.
+ * What the leases keep in the database: rows of the whole gateway, no tenant's. The tables of the locks and permits
+ * before them (`kernel_locks`, `kernel_lock_tickets`, `kernel_lock_delegation`, `kernel_permits`) are left alone:
+ * replicas of that version may still run in parallel with this one.
  */
 export const leaseRegistration: Registration = {
   owner: 'kernel.leases',

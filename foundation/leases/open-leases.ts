@@ -32,8 +32,9 @@ export interface OpenLeasesParts {
 }
 
 /**
- * Opens the leases: in Redis with the database behind it where there is one, in the database on PostgreSQL and MySQL, and on SQLite in memory, except
- * strict leases: they are in the database there, too, since they exclude other processes on the file. Registers tables of its own, so a database must be there.
+ * Opens the leases: in Redis with the database behind it where there is one, in the database on PostgreSQL and MySQL,
+ * and on SQLite in memory, except strict leases: they are in the database there, too, since they exclude other
+ * processes on the file. Registers tables of its own, so a database must be there.
  */
 export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
   const { redis, prefix, database, clock, ids, log, metrics, signals } = parts;

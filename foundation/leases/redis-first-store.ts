@@ -13,16 +13,16 @@ export interface RedisFirstParts {
 }
 
 /**
- * Milliseconds after Redis went or came back in which a waiter is not granted anything: the holders take their leases in the other store first. Replicas
- * learn of it within a second of each other, mostly.
+ * Milliseconds after Redis went or came back in which a waiter is not granted anything: the holders take their leases
+ * in the other store first. Replicas learn of it within a second of each other, mostly.
  */
 const HANDOVER_MS = 2_000;
 
 /**
- * Leases in Redis, and in the database while Redis is away. When that changes, holders renew at once, so that their leases are where the other replicas look. A
- * holder gets into the database beyond the limit if need be: a lease that is held is not taken away. From then on it is
- * in both stores. While replicas disagree about Redis, a name may be held twice, and a limit be reached twice; README.md says why that is
- * accepted.
+ * Leases in Redis, and in the database while Redis is away. When that changes, holders renew at once, so that their
+ * leases are where the other replicas look. A holder gets into the database beyond the limit if need be: a lease that
+ * is held is not taken away. From then on it is in both stores. While replicas disagree about Redis, a name may be held
+ * twice, and a limit be reached twice; README.md says why that is accepted.
  */
 export function createRedisFirstStore({ first, second, redis, clock }: RedisFirstParts): LeaseStore {
   /** Tickets that hold a lease in the second store. */

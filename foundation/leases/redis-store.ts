@@ -3,10 +3,11 @@ import { type LeasePlace, type LeaseStore, type LeaseTicket, PLACE_MS, type Rene
 import type { LeaseRefusal } from './leases.ts';
 
 /*
- * KEYS: until, holders, line, places. `until` is a sorted set of names by the end of their leases, `holders` a hash of the same names: the
- * ticket (36 characters), `1` where the holder is asked to end, else `0`, and the note. `line` has the tickets that wait for one name by
- * their order, `places` the same by the time until which their places are kept. All keys of a lease's key have one hash tag, so that they lie in
- * one slot of a cluster. Times are microseconds of the clock of Redis. ARGV[1] is the name, ARGV[2] the ticket.
+ * KEYS: until, holders, line, places. `until` is a sorted set of names by the end of their leases, `holders` a hash of
+ * the same names: the ticket (36 characters), `1` where the holder is asked to end, else `0`, and the note. `line` has
+ * the tickets that wait for one name by their order, `places` the same by the time until which their places are kept.
+ * All keys of a lease's key have one hash tag, so that they lie in one slot of a cluster. Times are microseconds of the
+ * clock of Redis. ARGV[1] is the name, ARGV[2] the ticket.
  */
 const PRELUDE = `
 local time = redis.call('time')
@@ -65,8 +66,8 @@ return 'granted'
 `);
 
 /**
- * ARGV as for TAKE, without the last. Answers `held`, `revoked` or `gone`. A holder that Redis has forgotten (it was emptied or restarted)
- * gets its lease again, where there is room.
+ * ARGV as for TAKE, without the last. Answers `held`, `revoked` or `gone`. A holder that Redis has forgotten (it was
+ * emptied or restarted) gets its lease again, where there is room.
  */
 const RENEW = redisScript(`${PRELUDE}
 if not isHeld and not isFull(tonumber(ARGV[4])) then
@@ -115,8 +116,9 @@ return found
 const BEFORE_NOTE = 37;
 
 /**
- * Leases in one Redis. What it forgets (a restart, a failover to a replica, an emptied database) the holders take again with their next
- * renewal; until then, a third of their time, others may get in. The keys need a Redis that evicts nothing.
+ * Leases in one Redis. What it forgets (a restart, a failover to a replica, an emptied database) the holders take again
+ * with their next renewal; until then, a third of their time, others may get in. The keys need a Redis that evicts
+ * nothing.
  *
  * @param prefix start of all keys: deployments that share a Redis need one each
  */

@@ -27,9 +27,9 @@ export interface TableStore extends LeaseStore {
 }
 
 /**
- * Leases in tables of the database (lease-tables.ts). The statement that grants is a single `update` of one row that is free, so that of
- * several processes one succeeds, and a slot has one holder because it is one row. In the usual case a lease costs two statements:
- * this one and the one of its release.
+ * Leases in tables of the database (lease-tables.ts). The statement that grants is a single `update` of one row that is
+ * free, so that of several processes one succeeds, and a slot has one holder because it is one row. In the usual case a
+ * lease costs two statements: this one and the one of its release.
  */
 export function createTableStore(database: Pick<Database, 'system' | 'family'>, clock: Clock): TableStore {
   const { family } = database;
@@ -51,7 +51,9 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   /** Tickets that are, or may be, in line. */
   const waiting = new Set<string>();
 
-  /** Runs one statement as a transaction of its own. @throws DeadlineError; the statement may still be carried out then */
+  /**
+   * Runs one statement as a transaction of its own. @throws DeadlineError; the statement may still be carried out then
+   */
   async function run<Row = unknown>(statement: RawBuilder<Row>): Promise<{ rows: Row[]; changed: number }> {
     const attempt = async () => statement.execute(database.system().getKysely() as Kysely<unknown>);
     const result = await within(ANSWER_MS, 'a statement of the leases', withRetries(RETRIES, attempt));
@@ -62,7 +64,10 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
     where t.lease_key = ${place.key} and t.name = ${place.name} and t.expires_at > ${now()} and t.expires_at <= ${after(2 * PLACE_MS)}
     order by t.position, t.id limit 1)`;
 
-  /** Takes the first free slot below the limit. Where the name has a row already, or an older ticket waits for it, nothing. */
+  /**
+   * Takes the first free slot below the limit. Where the name has a row already, or an older ticket waits for it,
+   * nothing.
+   */
   async function takeFree(ticket: LeaseTicket): Promise<boolean> {
     const { key, name, id, note, limit, ttl } = ticket;
     const holder = sql`name = ${name}, ticket = ${id}, note = ${note}, revoked = 0, expires_at = ${after(ttl)}`;
@@ -111,7 +116,10 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
     };
   }
 
-  /** Makes the next slots under a key, below its limit. It does no harm when other processes make the same ones at the same time. */
+  /**
+   * Makes the next slots under a key, below its limit. It does no harm when other processes make the same ones at the
+   * same time.
+   */
   async function addSlots({ key, limit }: LeaseTicket): Promise<void> {
     const { rows } = await run(
       sql<{ slot: number }>`select slot from kernel_leases where lease_key = ${key} and slot < ${limit}`,
@@ -250,7 +258,10 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
       return rows.map(({ name, note }) => ({ name, note }));
     },
 
-    /** Deletes slots that were not held for an hour, which are made again when they are needed, and tickets of processes that died. */
+    /**
+     * Deletes slots that were not held for an hour, which are made again when they are needed, and tickets of processes
+     * that died.
+     */
     async sweep() {
       await sweepRows('kernel_leases', 'lease_key, slot', REMEMBERED_MS.slots);
       await sweepRows('kernel_lease_tickets', 'id', REMEMBERED_MS.tickets);

@@ -9,8 +9,8 @@ const MAX_WAITERS = 10_000;
 const MAX_WAITERS_IN_ALL = 100_000;
 
 /**
- * The line of this process in front of the store: one for each lease, first come, first served. Only the one whose turn it
- * is asks the store, so that a process has one waiter for a lease there, however many it has itself.
+ * The line of this process in front of the store: one for each lease, first come, first served. Only the one whose turn
+ * it is asks the store, so that a process has one waiter for a lease there, however many it has itself.
  */
 export function createWaitingLine() {
   /** A lease is here while a caller has the turn; the set has the callers that wait, in their order. */

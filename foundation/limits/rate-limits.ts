@@ -2,7 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import { MemoryWindow, WINDOW_MS } from '../base/sliding-window.ts';
 import { type Redis, redisScript } from '../redis/redis.ts';
 
-/** Who a window belongs to (specification 1, Limits): a tenant, a tenant's user, a source address, a source address at bootstrap; or a key of a route's own. */
+/**
+ * Who a window belongs to (specification 1, Limits): a tenant, a tenant's user, a source address, a source address at
+ * bootstrap; or a key of a route's own.
+ */
 export type RateWindow = 'tenant' | 'user' | 'anonymous' | 'bootstrap' | 'route';
 
 /** The sliding one-minute windows of the gateway. */
@@ -41,11 +44,11 @@ const ANSWER_MS = 100;
 const FAILURE_PAUSE_MS = 1_000;
 
 /**
- * The exact sliding window in Redis: a list of the times at which requests were admitted, by the clock of Redis, so that
- * the clocks of the replicas do not matter. A refused request writes nothing. The key expires a minute after
- * the last admitted request. What lies in the future was admitted before that clock was set back, or by another server before a failover:
- * it is moved back as far, or it would count for as long as the clock needs to get there again. ARGV: limit, window in milliseconds.
- * Answers how many requests the window has with this one.
+ * The exact sliding window in Redis: a list of the times at which requests were admitted, by the clock of Redis, so
+ * that the clocks of the replicas do not matter. A refused request writes nothing. The key expires a minute after the
+ * last admitted request. What lies in the future was admitted before that clock was set back, or by another server
+ * before a failover: it is moved back as far, or it would count for as long as the clock needs to get there again.
+ * ARGV: limit, window in milliseconds. Answers how many requests the window has with this one.
  */
 const CONSUME = redisScript(`
 local clock = redis.call('time')
@@ -84,9 +87,10 @@ return used + 1
  * keeps hammering is served again as soon as its oldest admitted request is a minute old, and one that waits
  * `Retry-After: 60` seconds always is.
  *
- * The process keeps its own log also while Redis decides: a caller that used up the limit in this process alone is refused
- * without a round trip, and when Redis fails the count goes on instead of beginning at zero. What was counted in
- * memory is not carried to Redis afterwards: over such a change a key may get up to `limit` requests from each store.
+ * The process keeps its own log also while Redis decides: a caller that used up the limit in this process alone is
+ * refused without a round trip, and when Redis fails the count goes on instead of beginning at zero. What was counted
+ * in memory is not carried to Redis afterwards: over such a change a key may get up to `limit` requests from each
+ * store.
  */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { redis, deployment = 'agent-gateway', clock, maxKeys = 50_000 } = options;

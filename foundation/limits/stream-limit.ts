@@ -9,7 +9,10 @@ interface StreamCaller {
 export interface StreamLimit {
   /** Streams that are open now. */
   readonly open: number;
-  /** Takes a place and returns the function that gives it back; calling that again does nothing. @throws 429 with `Retry-After: 30` when the user has none left. */
+  /**
+   * Takes a place and returns the function that gives it back; calling that again does nothing. @throws 429 with
+   * `Retry-After: 30` when the user has none left.
+   */
   acquire(call: StreamCaller, userId: string | undefined): () => void;
 }
 

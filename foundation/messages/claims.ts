@@ -10,8 +10,9 @@ export interface Claim {
 }
 
 /**
- * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. So is a kind of credential. Any number of plugins may
- * listen to an event, but an id means one thing: two definitions that no payload can fit are two events of one name.
+ * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. So is a
+ * kind of credential. Any number of plugins may listen to an event, but an id means one thing: two definitions that no
+ * payload can fit are two events of one name.
  *
  * @throws Error naming both plugins, the one that comes first in the list first
  */
@@ -39,8 +40,8 @@ interface ObjectSchema {
 }
 
 /**
- * Whether two definitions are no versions of one event. Versions only grow, by members that may be absent (`defineEvent`), and a copy may leave members out, so they
- * agree in the types of what both know.
+ * Whether two definitions are no versions of one event. Versions only grow, by members that may be absent
+ * (`defineEvent`), and a copy may leave members out, so they agree in the types of what both know.
  */
 function contradict(one: ObjectSchema, other: ObjectSchema): boolean {
   if (isOther(one, other)) return true;

@@ -21,9 +21,9 @@ const TIMEOUT_GRACE_MS = 5_000;
 const STOP_GRACE_MS = 1_000;
 
 /**
- * The runs of one handler, each with a deadline that does not depend on the handler: one that never ends would otherwise keep its place,
- * and a few of them the whole consumer. Handlers run in the asynchronous context in which this is made, because that of
- * the publisher (its request, its transaction) means nothing to them.
+ * The runs of one handler, each with a deadline that does not depend on the handler: one that never ends would
+ * otherwise keep its place, and a few of them the whole consumer. Handlers run in the asynchronous context in which
+ * this is made, because that of the publisher (its request, its transaction) means nothing to them.
  */
 export class HandlerRuns {
   readonly #timeout: number;
@@ -45,7 +45,8 @@ export class HandlerRuns {
   }
 
   /**
-   * Runs `work`, then `finish` with its outcome. Resolves when its place is free again. Rejects with what `finish` throws.
+   * Runs `work`, then `finish` with its outcome. Resolves when its place is free again. Rejects with what `finish`
+   * throws.
    *
    * @param lost aborts when another worker has the work
    */
@@ -66,7 +67,9 @@ export class HandlerRuns {
     }
   }
 
-  /** Resolves when nothing is under way; what is left after `milliseconds` is aborted, and left alone a second later. */
+  /**
+   * Resolves when nothing is under way; what is left after `milliseconds` is aborted, and left alone a second later.
+   */
   async drain(milliseconds: number): Promise<void> {
     if (this.#size === 0) return;
     const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));

@@ -5,11 +5,16 @@ import { defineEvent, type EventRef, type Events } from './events/events.ts';
 /** What wake-ups travel through. */
 export type WakeUpEvents = Pick<Events, 'emit' | 'on' | 'onMissed'>;
 
-/** Reports to every replica that something waits in a table. A wake-up may be lost: a listener also looks from time to time. */
+/**
+ * Reports to every replica that something waits in a table. A wake-up may be lost: a listener also looks from time to
+ * time.
+ */
 export interface WakeUps {
   /** Wakes the listeners of `name` here and elsewhere. */
   send(name: string): void;
-  /** Calls `listener` when something may wait under the name, also when wake-ups may have been missed. Returns the undo. */
+  /**
+   * Calls `listener` when something may wait under the name, also when wake-ups may have been missed. Returns the undo.
+   */
   on(name: string, listener: () => void): () => void;
   close(): void;
 }

@@ -40,8 +40,8 @@ const DEFAULT_REGION_AT_ENDPOINT = 'us-east-1';
 /**
  * Reads `OBJECT_STORE_URL`. Unset: files in `objects` below the data folder. `file:relative`, `file:/absolute` or
  * `file:///absolute`; `s3://bucket` with `endpoint` (any S3-compatible store), `region` (default with an endpoint
- * `us-east-1`, else what the AWS SDK finds) and `path_style` (default: true with an endpoint); `plugin://plugin/name`, a store that a plugin brings; `none`. Credentials are
- * not part of it.
+ * `us-east-1`, else what the AWS SDK finds) and `path_style` (default: true with an endpoint); `plugin://plugin/name`,
+ * a store that a plugin brings; `none`. Credentials are not part of it.
  */
 export function parseObjectStoreUrl(text: string | undefined, dataDir: string): ParsedObjectStoreUrl {
   if (text === undefined) return { url: { form: 'files', folder: path.join(dataDir, 'objects') } };

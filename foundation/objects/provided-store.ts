@@ -28,7 +28,8 @@ const DELETIONS_AT_ONCE = 8;
 const ETAG = /^[\x21\x23-\x7e]{1,200}$/;
 
 /**
- * The store of a plugin, which may come and go: it is looked up at each operation, and held to the promises of `ObjectStore`. Throws `objects.unavailable` while no plugin offers it.
+ * The store of a plugin, which may come and go: it is looked up at each operation, and held to the promises of
+ * `ObjectStore`. Throws `objects.unavailable` while no plugin offers it.
  */
 export function openProvidedStore(parts: ProvidedStoreParts): ObjectStore {
   const { name, stores, log, silenceMs = SILENCE_MS } = parts;

@@ -51,9 +51,9 @@ export interface SeriesNaming {
 }
 
 /**
- * The three metrics of a transport. prom-client makes a key out of all labels at each call, and so do its label children,
- * 1.2 µs for a request; the series are therefore kept here, found by strings that are already there (0.05 µs), and handed
- * to the registry when it is read.
+ * The three metrics of a transport. prom-client makes a key out of all labels at each call, and so do its label
+ * children, 1.2 µs for a request; the series are therefore kept here, found by strings that are already there (0.05
+ * µs), and handed to the registry when it is read.
  */
 export function createCallSeries(options: CallSeriesOptions, naming: SeriesNaming): CallSeries {
   const { registry } = options;

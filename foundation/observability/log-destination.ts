@@ -26,8 +26,9 @@ export interface LogDestinationOptions {
 
 /**
  * Buffers lines and writes them off the event loop, at 32 KiB or after 250 ms, one write at a time. When the reader
- * does not read, or a disk is full, the buffer fills up to its bound, and from then on new lines are dropped and counted: a log must
- * neither stop the gateway nor take its memory. What is buffered when the process exits is written then.
+ * does not read, or a disk is full, the buffer fills up to its bound, and from then on new lines are dropped and
+ * counted: a log must neither stop the gateway nor take its memory. What is buffered when the process exits is written
+ * then.
  *
  * pino's own destination is not used: its `flushSync` never ends when the output is closed or its disk full.
  */
@@ -122,7 +123,10 @@ export function createLogDestination({
     notifyEmpty();
   }
 
-  /** What waits is written when the process ends. Where nothing does, there is no listener: a process has many logs in tests, and some are never closed. */
+  /**
+   * What waits is written when the process ends. Where nothing does, there is no listener: a process has many logs in
+   * tests, and some are never closed.
+   */
   function watchExit(): void {
     if (isWatching) return;
     isWatching = true;

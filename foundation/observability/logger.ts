@@ -16,7 +16,9 @@ export interface LoggerOptions {
   readonly destination?: number | { write(line: string): void };
   /** Lines for a person instead of JSON; default false. */
   readonly pretty?: boolean;
-  /** Configured secrets of any form (the static token, the model provider's key); shorter than 8 characters: ignored. */
+  /**
+   * Configured secrets of any form (the static token, the model provider's key); shorter than 8 characters: ignored.
+   */
   readonly secrets?: readonly string[];
   readonly clock?: Clock;
 }
@@ -48,8 +50,8 @@ export interface Logging {
    */
   access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
   /**
-   * Calls `listener` with every later line as it is written, but as JSON where the output is pretty; one that throws gets no more. Returns a function
-   * that ends it.
+   * Calls `listener` with every later line as it is written, but as JSON where the output is pretty; one that throws
+   * gets no more. Returns a function that ends it.
    */
   follow(listener: (line: string) => void): () => void;
   /** Takes a secret that became known out of every later line. */

@@ -5,8 +5,8 @@ const LOOK_MS = 500;
 const BLOCKED_MS = 1_000;
 
 /**
- * Watches the event loop until the signal aborts: where it was blocked for more than a second, a line says for how long, and which plugins had
- * work in hand at that moment. One of those was the cause.
+ * Watches the event loop until the signal aborts: where it was blocked for more than a second, a line says for how
+ * long, and which plugins had work in hand at that moment. One of those was the cause.
  *
  * @param busy names of the plugins that have work in hand
  */

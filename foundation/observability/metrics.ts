@@ -76,7 +76,10 @@ export interface MetricsOptions {
   readonly process?: boolean;
   /** Tenants with series of their own, the first ones seen; later ones are counted as `other`. Default 500. */
   readonly maxTenants?: number;
-  /** Combinations of method, path and tenant with series of their own, of each transport; default 1000, which is 15,000 lines. */
+  /**
+   * Combinations of method, path and tenant with series of their own, of each transport; default 1000, which is 15,000
+   * lines.
+   */
   readonly maxSeries?: number;
 }
 

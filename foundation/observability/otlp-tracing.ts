@@ -36,8 +36,9 @@ import type {
 
 /**
  * Records spans and sends them by OTLP over gRPC. Nothing is registered globally and no library is patched: spans are
- * made where the code says so, with their parent passed explicitly; `sdk-node` would register for the process (docs/dependencies.md). Certificates and headers of the collector come
- * from OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_CERTIFICATE`, `OTEL_EXPORTER_OTLP_HEADERS`).
+ * made where the code says so, with their parent passed explicitly; `sdk-node` would register for the process
+ * (docs/dependencies.md). Certificates and headers of the collector come from OpenTelemetry's own variables
+ * (`OTEL_EXPORTER_OTLP_CERTIFICATE`, `OTEL_EXPORTER_OTLP_HEADERS`).
  */
 export function createOtlpTracing(options: TracingOptions & { readonly endpoint: string }): Tracing {
   const { endpoint, serviceName, version, log } = options;

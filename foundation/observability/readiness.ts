@@ -48,9 +48,11 @@ const PROBE_TIMEOUT = 2_000;
 const MAX_REASON = 500;
 
 /**
- * Asks the database and every probe, side by side; takes as long as the slowest, which has a deadline. Reasons hold no credential.
+ * Asks the database and every probe, side by side; takes as long as the slowest, which has a deadline. Reasons hold no
+ * credential.
  *
- * Anybody may ask, as often as they like, and each check takes a connection of the database: calls that come during a check share it.
+ * Anybody may ask, as often as they like, and each check takes a connection of the database: calls that come during a
+ * check share it.
  */
 export function createReadiness(parts: ReadinessParts): () => Promise<Readiness> {
   let underWay: Promise<Readiness> | undefined;

@@ -20,7 +20,10 @@ const MAX_MEMBERS = 100;
 const MAX_TEXT = 16_384;
 const MAX_CHARACTERS = 65_536;
 
-/** What may still be copied for one line: a wide and deep object, or a tree of failures, must not stop the process or fill the log. */
+/**
+ * What may still be copied for one line: a wide and deep object, or a tree of failures, must not stop the process or
+ * fill the log.
+ */
 interface Budget {
   values: number;
   characters: number;
@@ -146,7 +149,9 @@ export function createHiddenTexts(secrets: readonly string[]) {
   /** As JSON writes them, the latest used last. */
   const written = new Set<string>();
 
-  /** Shorter than 8 characters: ignored. Of more than 256 the one that was not added for the longest time is given up. */
+  /**
+   * Shorter than 8 characters: ignored. Of more than 256 the one that was not added for the longest time is given up.
+   */
   function add(secret: string): void {
     if (secret.length < MIN_SECRET) return;
     const text = JSON.stringify(secret).slice(1, -1);

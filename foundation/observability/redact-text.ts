@@ -4,8 +4,9 @@ import { redactWritten, redactWrittenJson } from '../redaction/written-text.ts';
 export const REDACTED = '[REDACTED]';
 
 /**
- * The text without the credentials in it: all that `foundation/redaction` knows, also encoded, and what only a place gives away: `Bearer` and `Basic`
- * values, the user part of URLs and DSNs, and `name=value` or `name: value` pairs with a secret's name.
+ * The text without the credentials in it: all that `foundation/redaction` knows, also encoded, and what only a place
+ * gives away: `Bearer` and `Basic` values, the user part of URLs and DSNs, and `name=value` or `name: value` pairs with
+ * a secret's name.
  */
 export function redactText(text: string): string {
   // As JSON the text only gains backslashes, which no fragment asks for.
@@ -54,11 +55,15 @@ type Replacement = string | ((found: string, group?: string) => string);
 
 type Rules = readonly (readonly [pattern: RegExp, replacement: Replacement])[];
 
-/** What looks like a key or a JWT, and has not the form of its kind. Last: it may be the middle of a longer credential, whose rest would stay. */
+/**
+ * What looks like a key or a JWT, and has not the form of its kind. Last: it may be the middle of a longer credential,
+ * whose rest would stay.
+ */
 const LOOKALIKES: Rules = [
   [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}`, 'g'), `$1${REDACTED}`],
   [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
-  // A run that is no JWT is taken, and kept, as a whole: to look for one at each `eyJ` in it takes time that grows with its square.
+  // A run that is no JWT is taken, and kept, as a whole: to look for one at each `eyJ` in it takes time that grows with
+  // its square.
   [
     /eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){0,3})?/g,
     (found, rest) => (rest === undefined ? found : REDACTED),

@@ -58,7 +58,10 @@ export function parseTraceParent(value: string | undefined): TraceParent | undef
   return { traceId: traceId!, spanId: spanId!, isSampled: (Number.parseInt(flags!, 16) & 1) === 1 };
 }
 
-/** True for a `tracestate` of at most 32 members and 512 characters without a key twice, nor a credential: spans record it. */
+/**
+ * True for a `tracestate` of at most 32 members and 512 characters without a key twice, nor a credential: spans record
+ * it.
+ */
 export function isTraceState(value: string): boolean {
   if (value.length > MAX_TRACE_STATE) return false;
   const members = value.split(',').map(trimmed).filter(Boolean);

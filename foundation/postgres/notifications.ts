@@ -1,7 +1,9 @@
 import type { Client } from 'pg';
 /** What the connection needs. */
 export interface NotificationOptions {
-  /** `DATABASE_URL`, read by pg as the database's own connections read it (`sslmode` and the like); holds a password. */
+  /**
+   * `DATABASE_URL`, read by pg as the database's own connections read it (`sslmode` and the like); holds a password.
+   */
   readonly url: string;
   /** 63 bytes at most, PostgreSQL's bound of a name. */
   readonly channel: string;
@@ -19,9 +21,9 @@ interface NotificationListener {
 }
 
 /**
- * PostgreSQL's LISTEN and NOTIFY on the one connection that a process has in addition to the pool of its database: events, and through them all that
- * waits for a wake-up. A pooler between must keep sessions together. The client library is loaded when it connects. Its form is that of a
- * transport of events (`messages/events/transport.ts`).
+ * PostgreSQL's LISTEN and NOTIFY on the one connection that a process has in addition to the pool of its database:
+ * events, and through them all that waits for a wake-up. A pooler between must keep sessions together. The client
+ * library is loaded when it connects. Its form is that of a transport of events (`messages/events/transport.ts`).
  */
 export function notificationConnection(options: NotificationOptions, events: NotificationListener) {
   const { channel } = options;

@@ -11,8 +11,9 @@ interface GatewayDataParts {
 }
 
 /**
- * What the gateway itself keeps about people: API keys, without anything of what they are made of, and audit records. An erasure deletes neither (decisions 1.5): keys are
- * revoked by their administration, and audit records hold no content. Where they name the user, they keep the pseudonym.
+ * What the gateway itself keeps about people: API keys, without anything of what they are made of, and audit records.
+ * An erasure deletes neither (decisions 1.5): keys are revoked by their administration, and audit records hold no
+ * content. Where they name the user, they keep the pseudonym.
  */
 export function createGatewayData({ database, audit }: GatewayDataParts): PersonalData {
   async function* keyRecords(tenantId: string, userId: string | undefined): AsyncGenerator<PersonalRecord> {

@@ -4,25 +4,35 @@ import type { FormOf } from '../code/contribution-form.ts';
 import type { Database, PlainWhere } from '../data/database.ts';
 
 /**
- * Records of tenants that grow without end, and may go when they are old. How long they are kept is decided by the operator and by each tenant's
- * administration; a plugin says only what there is, and deletes.
+ * Records of tenants that grow without end, and may go when they are old. How long they are kept is decided by the
+ * operator and by each tenant's administration; a plugin says only what there is, and deletes.
  */
 export interface RetainedRecords {
   /** The plural noun of the plugin's own list, `[a-z][a-z0-9_]{0,63}`; once in the deployment. */
   readonly name: string;
-  /** For administrators: what they are, from when on their age counts, and what goes with them. One sentence without a full stop. */
+  /**
+   * For administrators: what they are, from when on their age counts, and what goes with them. One sentence without a
+   * full stop.
+   */
   readonly summary: string;
-  /** Milliseconds for which they are kept where neither the operator nor the tenant has decided. Never for what users wrote: absent, they are kept for good. */
+  /**
+   * Milliseconds for which they are kept where neither the operator nor the tenant has decided. Never for what users
+   * wrote: absent, they are kept for good.
+   */
   readonly keptFor?: number;
-  /** Whether each process has records of its own, in memory or in a file, which no other process can delete; default: they are in the gateway's database. */
+  /**
+   * Whether each process has records of its own, in memory or in a file, which no other process can delete; default:
+   * they are in the gateway's database.
+   */
   readonly ofProcess?: boolean;
   /** How many there are, by tenant; tenants without any may be missing. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** How many a tenant has; with `before` those that are older. */
   count(tenantId: string, before?: Date): Promise<number>;
   /**
-   * Deletes those that are older, in batches of bounded work, each a transaction of its own. Says after each how many it deleted, so that the caller can let
-   * others go first; a caller that goes no further leaves the rest. Called again, it deletes the rest.
+   * Deletes those that are older, in batches of bounded work, each a transaction of its own. Says after each how many
+   * it deleted, so that the caller can let others go first; a caller that goes no further leaves the rest. Called
+   * again, it deletes the rest.
    *
    * @throws the signal's reason when it aborts
    */

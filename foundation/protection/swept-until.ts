@@ -2,9 +2,15 @@ import { recentMap } from '../base/recent-map.ts';
 
 /** Where sweeps begin. */
 export interface SweptUntilOptions {
-  /** Milliseconds that a sweep begins earlier than the one before has ended. Default: an hour, for replicas whose clocks differ and commits that were still being written. */
+  /**
+   * Milliseconds that a sweep begins earlier than the one before has ended. Default: an hour, for replicas whose clocks
+   * differ and commits that were still being written.
+   */
   readonly overlap?: number;
-  /** Milliseconds after which a sweep looks at all again. Default: never, where what is older than the overlap cannot become due. */
+  /**
+   * Milliseconds after which a sweep looks at all again. Default: never, where what is older than the overlap cannot
+   * become due.
+   */
   readonly wholeEvery?: number;
 }
 
@@ -21,8 +27,9 @@ const HOUR_MS = 3_600_000;
 const MAX_TENANTS = 10_000;
 
 /**
- * Remembers until when the records of a kind were deleted, by tenant, so that a sweep reads what it deletes and not all that earlier ones have left. In this
- * process alone: the first sweep after a start looks at all. Returns the function that begins a sweep of what is older than `before`.
+ * Remembers until when the records of a kind were deleted, by tenant, so that a sweep reads what it deletes and not all
+ * that earlier ones have left. In this process alone: the first sweep after a start looks at all. Returns the function
+ * that begins a sweep of what is older than `before`.
  */
 export function createSweptUntil({
   overlap = HOUR_MS,

@@ -24,8 +24,8 @@ export interface PurgeRun {
 /** Removes what is left of deleted tenants whose time is over (decisions 1.1). */
 export interface TenantPurge {
   /**
-   * Purges all tenants that are due, one after the other. Two replicas that do so at one time only work twice. What a crash or an abort leaves undone, the next run does. A
-   * tenant that fails is logged, and tried again by the next run.
+   * Purges all tenants that are due, one after the other. Two replicas that do so at one time only work twice. What a
+   * crash or an abort leaves undone, the next run does. A tenant that fails is logged, and tried again by the next run.
    */
   run(run: PurgeRun): Promise<void>;
 }
@@ -56,7 +56,10 @@ interface Removed {
 
 /** Tenants that are asked for at one time. */
 const PAGE = 100;
-/** How long a purged tenant is looked at again: what was under way for it may have written something, and has ended by then. */
+/**
+ * How long a purged tenant is looked at again: what was under way for it may have written something, and has ended by
+ * then.
+ */
 const LOOKED_AT_AGAIN_MS = 48 * 3_600_000;
 /** Looks at all tables in one purge, while work that ends goes on writing. */
 const MAX_LOOKS = 5;
@@ -80,7 +83,10 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
     return database.system().find(Tenant, { ...where, ...isOpen }, { ...query, disableIdentityMap: true });
   }
 
-  /** From here on the tenant cannot be restored, whatever the clocks of replicas say. False where it was restored before. */
+  /**
+   * From here on the tenant cannot be restored, whatever the clocks of replicas say. False where it was restored
+   * before.
+   */
   async function begin(id: string): Promise<boolean> {
     const deleted = { id, deletedAt: { $ne: null } };
     const now = new Date(clock.now());

@@ -21,8 +21,8 @@ export interface DescriptorIndex {
 }
 
 /**
- * Indexes linked files. Services of several plugins may share a package, and so a file: its types are joined by their names,
- * of which the first counts.
+ * Indexes linked files. Services of several plugins may share a package, and so a file: its types are joined by their
+ * names, of which the first counts.
  */
 export function indexDescriptors(
   services: readonly { readonly name: string; readonly files: readonly FileDescriptor[] }[],

@@ -8,9 +8,9 @@ import {
 } from './descriptors.ts';
 
 /**
- * Puts right what the loader leaves out or says in its own way, so that other languages' tools can link the files: types
- * by their full names, the imports of each file, the names of map entries and of the well-known files, and which fields
- * are `optional`. Files are the loader's: one for each package, whatever they were when they were written.
+ * Puts right what the loader leaves out or says in its own way, so that other languages' tools can link the files:
+ * types by their full names, the imports of each file, the names of map entries and of the well-known files, and which
+ * fields are `optional`. Files are the loader's: one for each package, whatever they were when they were written.
  */
 export function linkDescriptors(loaded: readonly FileDescriptor[]): readonly FileDescriptor[] {
   const files = loaded.flatMap((file) =>

@@ -79,8 +79,8 @@ export function fromList({ values = [] }: ListMessage, depth = 0): readonly Json
 }
 
 /**
- * What `JSON.stringify` would write: `toJSON` is asked (dates become RFC 3339), numbers that are not finite become null,
- * and so does `undefined`, but as a member it is left out. Big integers become text.
+ * What `JSON.stringify` would write: `toJSON` is asked (dates become RFC 3339), numbers that are not finite become
+ * null, and so does `undefined`, but as a member it is left out. Big integers become text.
  *
  * @throws ConversionError for what is nested too deeply.
  */
@@ -133,7 +133,9 @@ const MILLISECOND = 1_000_000;
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 
-/** RFC 3339 in UTC, with milliseconds, or micro- or nanoseconds where it has them. @throws ConversionError out of range. */
+/**
+ * RFC 3339 in UTC, with milliseconds, or micro- or nanoseconds where it has them. @throws ConversionError out of range.
+ */
 export function fromTimestamp({ seconds = 0, nanos = 0 }: TimestampMessage): string {
   const whole = Number(seconds);
   if (!(whole >= FIRST_SECOND && whole <= LAST_SECOND) || nanos < 0 || nanos >= NANOS) {

@@ -23,8 +23,8 @@ export interface Base64Reader {
 }
 
 /**
- * A reader of base64 that begins with `lead`. Groups of four become three bytes; only UTF-8 without control characters is text, so that other data is
- * given up after a few.
+ * A reader of base64 that begins with `lead`. Groups of four become three bytes; only UTF-8 without control characters
+ * is text, so that other data is given up after a few.
  */
 export function createBase64Reader(lead: string, openSearch: () => Search): Base64Reader {
   let search: Search | undefined;

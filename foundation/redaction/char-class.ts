@@ -1,6 +1,6 @@
 /**
- * A set of UTF-16 code units as a table of 0 and 1, looked up with `unitOf`. All that is not ASCII is one entry, which DEL
- * shares: no credential's format distinguishes any of it.
+ * A set of UTF-16 code units as a table of 0 and 1, looked up with `unitOf`. All that is not ASCII is one entry, which
+ * DEL shares: no credential's format distinguishes any of it.
  */
 export type CharClass = Uint8Array;
 

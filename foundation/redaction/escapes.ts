@@ -18,8 +18,8 @@ export const BACKSLASH = 0x5c;
 export const PERCENT = 0x25;
 
 /**
- * Each level of JSON in JSON doubles the backslashes, each level of URL encoding adds a `25`: a character is the same however deep it lies. More
- * than 15 backslashes or three `25` are read as ones that stand for themselves.
+ * Each level of JSON in JSON doubles the backslashes, each level of URL encoding adds a `25`: a character is the same
+ * however deep it lies. More than 15 backslashes or three `25` are read as ones that stand for themselves.
  */
 const PERCENTS = '%(?:25){0,3}';
 const BACKSLASHES = String.raw`(?:\\(?:u005[cC])?|${PERCENTS}5[cC]){1,15}`;

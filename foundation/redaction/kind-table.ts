@@ -51,16 +51,20 @@ const SOURCES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads kinds of credentials written as a table, two lines each: the name and the forms, then, indented, what it is and the source. A form is
+ * Reads kinds of credentials written as a table, two lines each: the name and the forms, then, indented, what it is and
+ * the source. A form is
  *
- * - its beginning: text, also in alternatives `(a|b)`, or `{class 8-8}` and then text. No letter or digit may stand before it; behind `^` no `-` or
- *   `_` either; behind `*` anything may;
- * - `{class 20}` for 20 and more characters of a class, `{class 20-24}`, and `{class+.= 20}` for a class with more characters;
+ * - its beginning: text, also in alternatives `(a|b)`, or `{class 8-8}` and then text. No letter or digit may stand
+ *   before it; behind `^` no `-` or `_` either; behind `*` anything may;
+ * - `{class 20}` for 20 and more characters of a class, `{class 20-24}`, and `{class+.= 20}` for a class with more
+ *   characters;
  * - `{class 20~}` for what also has to look generated, where the beginning is that of names, too;
- * - `→` where the credential begins, if what is before it stays in the text; upper and lower case are the same in its beginning;
+ * - `→` where the credential begins, if what is before it stays in the text; upper and lower case are the same in its
+ *   beginning;
  * - `!` at the end: no letter or digit follows. Without it, the credential goes on to the end of the word.
  *
- * A source is an address, a file of this repository, or `gitleaks:<rule>` and the like. Throws an Error for a table that cannot be read.
+ * A source is an address, a file of this repository, or `gitleaks:<rule>` and the like. Throws an Error for a table
+ * that cannot be read.
  */
 export function readKinds(table: string): CredentialKind[] {
   const lines = table.split('\n').filter((line) => line.trim() !== '');

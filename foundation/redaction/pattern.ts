@@ -1,8 +1,8 @@
 import { type CharClass, caseless, literal } from './char-class.ts';
 
 /**
- * One step of a pattern. A step takes as many characters as it can and gives none back, so that each character is looked at
- * once: what follows a run must not begin with a character that the run takes.
+ * One step of a pattern. A step takes as many characters as it can and gives none back, so that each character is
+ * looked at once: what follows a run must not begin with a character that the run takes.
  */
 export type Step =
   /** `min` to `max` characters of a class. */
@@ -25,12 +25,15 @@ export type Step =
   /** Base64 of a text that holds a credential, `lead` being the prefix before it. The only step of its pattern. */
   | { readonly type: 'base64'; readonly lead: string };
 
-/** So many characters of base64 wait at most for a credential in them; of longer data, half as many before it are redacted. */
+/**
+ * So many characters of base64 wait at most for a credential in them; of longer data, half as many before it are
+ * redacted.
+ */
 export const BASE64_WINDOW = 8192;
 
 /**
- * What may stand before a pattern: anything; no letter or digit; or no letter, digit, `-` or `_`. The letter of an escape
- * such as `\n` is none, nor are the digits of `%20`.
+ * What may stand before a pattern: anything; no letter or digit; or no letter, digit, `-` or `_`. The letter of an
+ * escape such as `\n` is none, nor are the digits of `%20`.
  */
 export type Boundary = 'anywhere' | 'word' | 'token';
 
@@ -39,7 +42,9 @@ export interface Pattern {
   readonly boundary: Boundary;
   readonly prefix: readonly CharClass[];
   readonly steps: readonly Step[];
-  /** The step with which the secret begins; what is before stays in the text. -1 where the prefix belongs to the secret. */
+  /**
+   * The step with which the secret begins; what is before stays in the text. -1 where the prefix belongs to the secret.
+   */
   readonly secretFrom: number;
 }
 
@@ -59,7 +64,9 @@ export function begins(boundary: Boundary, prefix: readonly CharClass[], ...step
   return { boundary, prefix, steps, secretFrom: -1 };
 }
 
-/** A credential known by what stands before it, a name in any case and the steps of `context`, which stay in the text. */
+/**
+ * A credential known by what stands before it, a name in any case and the steps of `context`, which stay in the text.
+ */
 export function behind(
   boundary: Boundary,
   name: string,
@@ -74,7 +81,10 @@ export function run(of: CharClass, min: number, max = Number.POSITIVE_INFINITY):
   return { type: 'run', of, min, max };
 }
 
-/** A run that is one only if `judge` says so within `limit` characters, and not before `min`; without `max`, as long as it goes on. */
+/**
+ * A run that is one only if `judge` says so within `limit` characters, and not before `min`; without `max`, as long as
+ * it goes on.
+ */
 export function judged(
   of: CharClass,
   min: number,
@@ -150,26 +160,26 @@ export function count(tally: Tally, code: number): void {
 }
 
 /**
- * True for what no hand writes as a name: letters and digits in turn. Of random letters and digits, 81 % of those with 20
- * characters pass, 96 % with 32, 99 % with 40, hexadecimal ones always; `process.env.API_KEY_V2` and
- * `correct-horse-battery` do not. Entropy over characters cannot distinguish these: an identifier of 22 characters has as
- * many different ones as a key has.
+ * True for what no hand writes as a name: letters and digits in turn. Of random letters and digits, 81 % of those with
+ * 20 characters pass, 96 % with 32, 99 % with 40, hexadecimal ones always; `process.env.API_KEY_V2` and
+ * `correct-horse-battery` do not. Entropy over characters cannot distinguish these: an identifier of 22 characters has
+ * as many different ones as a key has.
  */
 export function looksRandom({ digits, changes }: Tally): boolean {
   return changes >= 3 || (changes === 2 && digits >= 4);
 }
 
 /**
- * True where a credential is expected and the value is not plainly a placeholder (`token`, `YOUR_API_KEY`): digits, both
- * cases, or more than a person would write.
+ * True where a credential is expected and the value is not plainly a placeholder (`token`, `YOUR_API_KEY`): digits,
+ * both cases, or more than a person would write.
  */
 export function isNoPlaceholder({ length, digits, hasUpper, hasLower }: Tally): boolean {
   return digits > 0 || (hasUpper && hasLower) || length >= 32;
 }
 
 /**
- * True for what follows the beginning of a credential, and not for a name that begins alike: `npm_packageconfigregistryurl`. Of random letters and
- * digits it misses 3 % with 20 characters and hardly any with 36.
+ * True for what follows the beginning of a credential, and not for a name that begins alike:
+ * `npm_packageconfigregistryurl`. Of random letters and digits it misses 3 % with 20 characters and hardly any with 36.
  */
 export function looksGenerated({ length, digits, changes, turns }: Tally): boolean {
   return (digits >= 2 && changes >= 2) || turns > 0.36 * length;

@@ -3,8 +3,8 @@ import { BACKSLASH, PERCENT } from './escapes.ts';
 import type { Boundary, Pattern } from './pattern.ts';
 
 /**
- * Finds the prefixes of all patterns at once, one table look-up a character: a deterministic automaton, made by the subset
- * construction from the prefixes and their boundaries.
+ * Finds the prefixes of all patterns at once, one table look-up a character: a deterministic automaton, made by the
+ * subset construction from the prefixes and their boundaries.
  */
 export interface PrefixAutomaton {
   /** The state before the first character of a text. */
@@ -13,7 +13,9 @@ export interface PrefixAutomaton {
   readonly next: Uint16Array;
   /** The number above those of all states. */
   readonly escape: number;
-  /** The state after `\\n` where its letter is one: in `C:\\npm_…` it begins a prefix. By the letter's character code. */
+  /**
+   * The state after `\\n` where its letter is one: in `C:\\npm_…` it begins a prefix. By the letter's character code.
+   */
   readonly afterLetter: ReadonlyMap<number, number>;
   /** A state from this one on completes prefixes; ordinary text stays below. */
   readonly firstHit: number;
@@ -126,7 +128,10 @@ function sharedPrefixes(patterns: readonly Pattern[]): Prefix[] {
   return [...shared.values()];
 }
 
-/** Units that no prefix distinguishes share their transitions; without this, making the automaton takes several times longer. */
+/**
+ * Units that no prefix distinguishes share their transitions; without this, making the automaton takes several times
+ * longer.
+ */
 function groupUnits(prefixes: readonly Prefix[]): { samples: number[]; groupOf: number[] } {
   const sets = new Set([ALNUM, chars(ESCAPE_LETTERS), JOINT, ...prefixes.flatMap(({ classes }) => classes)]);
   const samples: number[] = [];

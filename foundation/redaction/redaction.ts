@@ -29,9 +29,9 @@ type Redact = (text: string) => string;
 const NAME_TAIL = 64;
 
 /**
- * JSON text stays JSON, with every character outside of changed strings as it was; other text is redacted as text. A string is judged together
- * with the name of its member: `{"password": "…"}`. Works on the strings alone, so that long numbers, repeated names and spaces survive: parsing
- * and writing again would change them.
+ * JSON text stays JSON, with every character outside of changed strings as it was; other text is redacted as text. A
+ * string is judged together with the name of its member: `{"password": "…"}`. Works on the strings alone, so that long
+ * numbers, repeated names and spaces survive: parsing and writing again would change them.
  */
 export function redactJsonTextWith(redact: Redact, text: string): string {
   if (!isJson(text)) return redact(text);

@@ -23,7 +23,10 @@ export interface RedactionProgram {
 
 /** Escapes that are remembered: no prefix is longer. */
 const SPELLED = 64;
-/** Base64 that is read at the same time: a path of it may hold another beginning, though not more than one for each place in a group of four. */
+/**
+ * Base64 that is read at the same time: a path of it may hold another beginning, though not more than one for each
+ * place in a group of four.
+ */
 const MOST_BASE64 = 4;
 
 /** Prepares kinds. The order of the kinds, and of the patterns in them, decides which of two names a credential. */
@@ -36,10 +39,10 @@ export function redactionProgram(kinds: readonly CredentialKind[]): RedactionPro
 /**
  * Redacts one text that arrives in pieces. What comes out does not depend on the pieces; a whole text is one piece.
  *
- * The first credential in the text wins; of several that begin at the same place, the first of the table gives the name,
- * the longest the extent. Behind it the text is read as if it began there. As soon as it is certain that something is a credential, its
- * marker is written, and the rest of it is dropped as it comes. Held back is the text from the first beginning on of which
- * it is undecided whether it becomes a credential.
+ * The first credential in the text wins; of several that begin at the same place, the first of the table gives the
+ * name, the longest the extent. Behind it the text is read as if it began there. As soon as it is certain that
+ * something is a credential, its marker is written, and the rest of it is dropped as it comes. Held back is the text
+ * from the first beginning on of which it is undecided whether it becomes a credential.
  *
  * Characters are read as their escapes say (`\\u002d`, `%2D`); what leaves is the text as it was.
  *
@@ -49,7 +52,10 @@ export function createRedactor(program: RedactionProgram, onCredential?: () => v
   const { patterns, markers, automaton } = program;
   const { next, firstHit, hits, held, afterLetter } = automaton;
   let state = automaton.initial;
-  /** Attempts that may still become a credential, and finished ones that wait for an earlier attempt; or those of `open`. */
+  /**
+   * Attempts that may still become a credential, and finished ones that wait for an earlier attempt; or those of
+   * `open`.
+   */
   let threads: Thread[] = [];
   /** The credential whose marker was written last, while it can still grow. */
   let open: { readonly start: number; end: number } | undefined;
@@ -214,7 +220,9 @@ export function createRedactor(program: RedactionProgram, onCredential?: () => v
     readUnit(letter === undefined ? plain : afterLetter.get(letter)!);
   }
 
-  /** Reads up to the end of a prefix; false at an escape. The whole cost of a character of ordinary text is this loop. */
+  /**
+   * Reads up to the end of a prefix; false at an escape. The whole cost of a character of ordinary text is this loop.
+   */
   function readOrdinary(): boolean {
     const text = piece;
     const { length } = text;

@@ -3,9 +3,10 @@ import { readKinds } from './kind-table.ts';
 import { begins, type CredentialKind, exactly, run } from './pattern.ts';
 
 /**
- * Credentials of services that vendors gave a form of their own. Lengths are lower bounds, below the real ones where the beginning
- * says enough: a credential that has lost its last characters can be guessed, and the sooner it is certain, the shorter the
- * text waits. They are exact where the beginning is short and a longer run would be something else.
+ * Credentials of services that vendors gave a form of their own. Lengths are lower bounds, below the real ones where
+ * the beginning says enough: a credential that has lost its last characters can be guessed, and the sooner it is
+ * certain, the shorter the text waits. They are exact where the beginning is short and a longer run would be something
+ * else.
  */
 export const SERVICE_TOKENS: readonly CredentialKind[] = [
   {

@@ -51,7 +51,8 @@ function jwtPatterns(): Pattern[] {
       // Signed. With less than a character behind it, the second dot ends a sentence.
       begins('token', literal(text), ...token, ...DOT, run(BASE64URL, 1)),
     ]),
-    // A header that is too long to wait for its end is swallowed, if it begins as one: source maps begin with `eyJ`, too.
+    // A header that is too long to wait for its end is swallowed, if it begins as one: source maps begin with `eyJ`,
+    // too.
     ...JWT_HEADERS.map((text) => begins('token', literal(text), run(BASE64URL, LONGEST_JWT_HEADER - 8))),
   ];
 }
@@ -75,7 +76,9 @@ const KEY_HEADERS = [
 /** What stands between the parts of a block, also where it is quoted, indented, numbered, or in strings of code. */
 const KEY_GAP = chars(' \t\r\n\\"\'`|>#*+,[0-9-');
 const BLANK = chars(' \t');
-/** Blanks before anything says that the text is a form (`application/x-www-form-urlencoded`), in which a plus is one. */
+/**
+ * Blanks before anything says that the text is a form (`application/x-www-form-urlencoded`), in which a plus is one.
+ */
 const ANY_BLANK = chars(' \t+');
 const SPACE = chars(' +');
 
@@ -132,8 +135,8 @@ function urlPassword(...steps: readonly Step[]): Pattern {
 }
 
 /**
- * The first three characters of JSON in base64: `{` or `[` and a quote, a bracket or white space. Of a JSON text that is a string alone, two: the quote
- * and what follows it.
+ * The first three characters of JSON in base64: `{` or `[` and a quote, a bracket or white space. Of a JSON text that
+ * is a string alone, two: the quote and what follows it.
  */
 const JSON_IN_BASE64 = [
   ...[
@@ -225,7 +228,9 @@ function spellings(names: string): string[] {
   });
 }
 
-/** From a name to its value: `=`, `:`, `:=`, `=>`, each with blanks and quotes, in code, YAML, JSON and escaped JSON. */
+/**
+ * From a name to its value: `=`, `:`, `:=`, `=>`, each with blanks and quotes, in code, YAML, JSON and escaped JSON.
+ */
 function assigned(minQuotes: number): Step[] {
   return [
     run(QUOTES, 0, 4),
@@ -237,7 +242,10 @@ function assigned(minQuotes: number): Step[] {
   ];
 }
 
-/** A name may end with this, so that `DB_PASSWORD` and `clientSecret` are ones; nothing may stand between it and the sign. */
+/**
+ * A name may end with this, so that `DB_PASSWORD` and `clientSecret` are ones; nothing may stand between it and the
+ * sign.
+ */
 function named(names: string, minQuotes: number, ...value: readonly Step[]): Pattern[] {
   return spellings(names).map((name) => behind('anywhere', name, assigned(minQuotes), ...value));
 }

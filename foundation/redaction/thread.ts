@@ -6,14 +6,22 @@ import { BASE64_WINDOW, count, newTally, type Pattern, type Step, type Tally } f
 const PLUS = 0x2b;
 const BLANK = 0x20;
 
-/** One attempt at one pattern, from the end of its prefix on. Positions count UTF-16 units from the text's beginning. */
+/**
+ * One attempt at one pattern, from the end of its prefix on. Positions count UTF-16 units from the text's beginning.
+ */
 export interface Thread {
   readonly pattern: Pattern;
   /** The pattern's place in the table: of two that begin together, the earlier one gives the name. */
   readonly order: number;
-  /** Where the secret begins; -1 as long as only what stands before it was seen. Of base64, a beginning that holds none is left behind. */
+  /**
+   * Where the secret begins; -1 as long as only what stands before it was seen. Of base64, a beginning that holds none
+   * is left behind.
+   */
   start: number;
-  /** Where the secret ends as far as it is known now; -1 while it is undecided whether this is one. Once set, it only grows. */
+  /**
+   * Where the secret ends as far as it is known now; -1 while it is undecided whether this is one. Once set, it only
+   * grows.
+   */
   end: number;
   /** False when it can grow no more. */
   isAlive: boolean;
@@ -139,8 +147,8 @@ function takes(thread: Thread, step: Step, read: Readonly<Unit>): boolean {
 }
 
 /**
- * Where nothing is URL-encoded, a percent escape belongs to a value as it stands: the `%2F` of a password is no slash of its URL. Where what stands
- * before a value is encoded, so are its end and what follows it, and a plus is a blank.
+ * Where nothing is URL-encoded, a percent escape belongs to a value as it stands: the `%2F` of a password is no slash
+ * of its URL. Where what stands before a value is encoded, so are its end and what follows it, and a plus is a blank.
  */
 function isIn(thread: Thread, set: CharClass, { unit, isPercent }: Readonly<Unit>): boolean {
   if (!isPercent && (set[unit] === 1 || unit !== PLUS)) return set[unit] === 1;

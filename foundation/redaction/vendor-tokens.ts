@@ -2,9 +2,10 @@ import { readKinds } from './kind-table.ts';
 import type { CredentialKind } from './pattern.ts';
 
 /**
- * Credentials of clouds, networks, source code, builds and packages that vendors gave a form of their own. Lengths are lower bounds, below the real ones where the beginning
- * says enough: a credential that has lost its last characters can be guessed, and the sooner it is certain, the shorter the
- * text waits. They are exact where the beginning is short and a longer run would be something else.
+ * Credentials of clouds, networks, source code, builds and packages that vendors gave a form of their own. Lengths are
+ * lower bounds, below the real ones where the beginning says enough: a credential that has lost its last characters can
+ * be guessed, and the sooner it is certain, the shorter the text waits. They are exact where the beginning is short and
+ * a longer run would be something else.
  */
 export const VENDOR_TOKENS: readonly CredentialKind[] = readKinds(`
 gateway-key  (hk|acp)_{url 32}

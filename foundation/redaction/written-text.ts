@@ -3,9 +3,9 @@ import { BACKSLASH, PERCENT } from './escapes.ts';
 import { createRedaction, redactJsonTextWith } from './redaction.ts';
 
 /**
- * The redaction for short texts that are written down, and whose writer may choose any encoding: paths, queries, headers, lines of the log. It finds
- * all that `createRedaction` does, and base64 and percent escapes of it, in each other, three deep. An ordinary text costs two searches, and
- * prepares nothing.
+ * The redaction for short texts that are written down, and whose writer may choose any encoding: paths, queries,
+ * headers, lines of the log. It finds all that `createRedaction` does, and base64 and percent escapes of it, in each
+ * other, three deep. An ordinary text costs two searches, and prepares nothing.
  */
 export function redactWritten(text: string): string {
   return mayHoldCredential(text) ? redactDeep(text, DEPTH) : text;

@@ -21,7 +21,10 @@ export interface RedisParts {
 
 /** Milliseconds for an answer, for a connection, and that the start waits for the first one. */
 const ANSWER_MS = 1_000;
-/** Milliseconds that a server may be silent before ioredis breaks the socket: above all in the handshake, which has no other deadline. */
+/**
+ * Milliseconds that a server may be silent before ioredis breaks the socket: above all in the handshake, which has no
+ * other deadline.
+ */
 const SILENCE_MS = 2_000;
 /** Milliseconds that a server has for closing a socket with us. */
 const DISCONNECT_MS = 200;
@@ -36,8 +39,8 @@ const REFUSES_WORK = /\b(READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|CLUS
 const PROBE = redisScript(`redis.call('set', KEYS[1], '', 'px', 1000) return 1`);
 
 /**
- * Opens the connection. Never rejects: resolves when it is known whether Redis can be used, within a second. ioredis is loaded here, so
- * that a gateway without Redis does not load it.
+ * Opens the connection. Never rejects: resolves when it is known whether Redis can be used, within a second. ioredis is
+ * loaded here, so that a gateway without Redis does not load it.
  */
 export async function openRedis({ url, deployment, clock, ids, log }: RedisParts): Promise<Redis> {
   const ioredis = await import('ioredis');

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The one way of this process to the Redis that replicas share. One socket carries all commands and, once there is a subscriber, a second
- * one receives the channels: Redis asks for that. Both reconnect for ever, automatically.
+ * The one way of this process to the Redis that replicas share. One socket carries all commands and, once there is a
+ * subscriber, a second one receives the channels: Redis asks for that. Both reconnect for ever, automatically.
  *
- * It fails fast, since everything that uses Redis can do without it: no command waits for a connection, none is sent twice, and each has
- * a deadline. An outage is one line of the log, and its end another, for all users of Redis together; they need not log it again.
+ * It fails fast, since everything that uses Redis can do without it: no command waits for a connection, none is sent
+ * twice, and each has a deadline. An outage is one line of the log, and its end another, for all users of Redis
+ * together; they need not log it again.
  *
  * @example
  * const INCREMENT = redisScript(`return redis.call('incrby', KEYS[1], ARGV[1])`);
@@ -13,8 +14,8 @@ import { createHash } from 'node:crypto';
  */
 export interface Redis {
   /**
-   * Whether Redis takes commands now: it answered, and took a write, on this very connection. False while it is away, silent, loading, out
-   * of memory or a read-only replica. Costs nothing; ask before each use.
+   * Whether Redis takes commands now: it answered, and took a write, on this very connection. False while it is away,
+   * silent, loading, out of memory or a read-only replica. Costs nothing; ask before each use.
    */
   isUp(): boolean;
   /** Calls the listener when `isUp` has become another; the result ends that. */
@@ -23,8 +24,10 @@ export interface Redis {
    * Runs a script and gives its reply. It is sent in full only where the server does not know it yet.
    *
    * @param keys keys of one script share a hash tag (`{tag}:…`), so that they lie in one slot of a cluster
-   * @param deadline milliseconds after which it rejects; at most and by default 1,000. A Redis that is silent for 1,000 ms is away.
-   * @throws DeadlineError, or an error of the connection: the script may have run. An error of the server (`ReplyError`): it refused.
+   * @param deadline milliseconds after which it rejects; at most and by default 1,000. A Redis that is silent for 1,000
+   * ms is away.
+   * @throws DeadlineError, or an error of the connection: the script may have run. An error of the server
+   * (`ReplyError`): it refused.
    */
   run(
     script: RedisScript,
@@ -35,8 +38,9 @@ export interface Redis {
   /** Publishes texts in order, in one round trip. Resolves with those that the server refused; throws as `run` does. */
   publish(channel: string, texts: readonly string[]): Promise<PublishRefusal>;
   /**
-   * Receives a channel from now on, over all reconnects; the result ends that. There is one subscriber for a channel, and channels belong to
-   * the server: the database number of the URL does not matter, so their names begin with the deployment's.
+   * Receives a channel from now on, over all reconnects; the result ends that. There is one subscriber for a channel,
+   * and channels belong to the server: the database number of the URL does not matter, so their names begin with the
+   * deployment's.
    */
   subscribe(channel: string, subscriber: RedisSubscriber): () => void;
   /** Closes the sockets at once. What is under way rejects. */

@@ -7,8 +7,8 @@ export interface BuildOrder {
 }
 
 /**
- * Orders nodes by their needs (Tarjan's strongly connected components). Needs that are no nodes do not count. The result
- * depends on the graph alone, not on the order of the map.
+ * Orders nodes by their needs (Tarjan's strongly connected components). Needs that are no nodes do not count. The
+ * result depends on the graph alone, not on the order of the map.
  */
 export function buildOrder(needs: ReadonlyMap<string, readonly string[]>): BuildOrder {
   const indexes = new Map<string, number>();

@@ -5,7 +5,10 @@ import { type Header, readHeader } from './header.ts';
 import type { ResourceProblem } from './kind.ts';
 import type { LocatedProblem } from './problem.ts';
 
-/** One YAML document, understood as far as it is the same for all kinds. Immutable; the same object as long as its file is the same. */
+/**
+ * One YAML document, understood as far as it is the same for all kinds. Immutable; the same object as long as its file
+ * is the same.
+ */
 export interface SourceDocument {
   readonly file: string;
   /** Of its first key, from 1. */
@@ -91,9 +94,9 @@ interface DocumentText {
 }
 
 /**
- * Splits a YAML stream into its documents, without those that hold nothing but comments. A line that begins with `---` or `...` separates
- * wherever it stands: YAML allows it in no string (YAML 1.2.2, `c-forbidden`). So a document that is broken, by a
- * quote that is never closed for instance, breaks no other.
+ * Splits a YAML stream into its documents, without those that hold nothing but comments. A line that begins with `---`
+ * or `...` separates wherever it stands: YAML allows it in no string (YAML 1.2.2, `c-forbidden`). So a document that is
+ * broken, by a quote that is never closed for instance, breaks no other.
  */
 export function splitDocuments(stream: string): readonly DocumentText[] {
   const documents: DocumentText[] = [];

@@ -23,7 +23,10 @@ export interface FolderScan {
   readonly exists: boolean;
   /** In order of their paths. */
   readonly files: readonly FoundFile[];
-  /** Files and folders that could not be looked at, with the reason; `.` is the whole folder. What they held before is not gone. */
+  /**
+   * Files and folders that could not be looked at, with the reason; `.` is the whole folder. What they held before is
+   * not gone.
+   */
   readonly refused: ReadonlyMap<string, string>;
   /** Every folder that a change can happen in, absolute. */
   readonly folders: ReadonlySet<string>;
@@ -31,7 +34,9 @@ export interface FolderScan {
 
 type ScanLimits = Pick<ResourceLimits, 'files' | 'folders' | 'depth'>;
 
-/** Looks through the folder and those below it. Symbolic links are followed while they stay inside. Does not read files. */
+/**
+ * Looks through the folder and those below it. Symbolic links are followed while they stay inside. Does not read files.
+ */
 export async function scanFolder(root: string, limits: ScanLimits): Promise<FolderScan> {
   const files: FoundFile[] = [];
   const refused = new Map<string, string>();
@@ -148,14 +153,17 @@ export async function scanFolder(root: string, limits: ScanLimits): Promise<Fold
 const AT_ONCE = 64;
 
 /**
- * True for the names of files that hold resources: `*.yaml` and `*.yml`, not hidden. Editors' own files are none of them
- * (`.models.yaml.swp`, `models.yaml~`, `.#models.yaml`, `#models.yaml#`, `4913`, `models.yaml.tmp`).
+ * True for the names of files that hold resources: `*.yaml` and `*.yml`, not hidden. Editors' own files are none of
+ * them (`.models.yaml.swp`, `models.yaml~`, `.#models.yaml`, `#models.yaml#`, `4913`, `models.yaml.tmp`).
  */
 function isResourceFile(name: string): boolean {
   return /^[^.#].*\.ya?ml$/i.test(name);
 }
 
-/** True for folders that are read: not hidden, which leaves out `..data` and `..2024_…` of a ConfigMap, `.git`, and editors' own. */
+/**
+ * True for folders that are read: not hidden, which leaves out `..data` and `..2024_…` of a ConfigMap, `.git`, and
+ * editors' own.
+ */
 function isResourceFolder(name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules';
 }

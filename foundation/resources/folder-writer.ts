@@ -31,8 +31,8 @@ export async function hasFile(target: string): Promise<boolean> {
 }
 
 /**
- * Writes the file as a whole; makes the folder where there is none. @throws ResourceErrors.exists for a new one that another process has made meanwhile,
- * ResourceErrors.changed where it does not hold `before` alone.
+ * Writes the file as a whole; makes the folder where there is none. @throws ResourceErrors.exists for a new one that
+ * another process has made meanwhile, ResourceErrors.changed where it does not hold `before` alone.
  */
 export async function putFile(
   target: string,

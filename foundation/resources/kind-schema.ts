@@ -76,7 +76,8 @@ const MAPS = ['properties', 'patternProperties', '$defs', 'definitions'] as cons
 
 /**
  * The schema as plain data in which every object with named members refuses others, where it does not say itself what
- * they are: a misspelled member should not pass silently. Objects below `allOf`, `if` and `not` stay open: they describe a part of the members.
+ * they are: a misspelled member should not pass silently. Objects below `allOf`, `if` and `not` stay open: they
+ * describe a part of the members.
  */
 export function closedSchema(schema: TSchema): JsonSchema {
   const closed = known.get(schema) ?? close(JSON.parse(JSON.stringify(schema)) as JsonSchema);

@@ -16,8 +16,8 @@ export interface LiveEntry {
 }
 
 /**
- * One registration of a kind, by one generation of a plugin. A generation that was replaced keeps what was live when it left, for
- * its calls in flight, until it is emptied.
+ * One registration of a kind, by one generation of a plugin. A generation that was replaced keeps what was live when it
+ * left, for its calls in flight, until it is emptied.
  */
 export class KindSlot {
   readonly definition: Kind;
@@ -114,7 +114,9 @@ type CheckedDocument =
   | { readonly resource: Resource; readonly references: readonly CheckedReference[] }
   | { readonly problems: readonly LocatedProblem[] };
 
-/** Checks `spec` by the schema, and only a good one by the kind's own rules. The header must be good. Does not throw. */
+/**
+ * Checks `spec` by the schema, and only a good one by the kind's own rules. The header must be good. Does not throw.
+ */
 function checkDocument(
   document: SourceDocument,
   definition: Kind,

@@ -30,8 +30,8 @@ export interface ResourceReference {
   /** Its absence is no problem. Default false. */
   readonly optional?: boolean;
   /**
-   * It only has to be there: it is not built first, `resolve` does not give it, its changes rebuild nothing, and such references may
-   * form cycles. For what is looked up when it is used. Default false.
+   * It only has to be there: it is not built first, `resolve` does not give it, its changes rebuild nothing, and such
+   * references may form cycles. For what is looked up when it is used. Default false.
    */
   readonly lazy?: boolean;
 }
@@ -47,8 +47,9 @@ export interface ResourceProblem {
 /** What `build` works with. */
 export interface BuildContext {
   /**
-   * The value of a resource that `references` named and that is not lazy: the new one, where it changes in the same reload. Undefined for an optional one
-   * that is not there. Valid as long as the built value is. Throws for what was not named.
+   * The value of a resource that `references` named and that is not lazy: the new one, where it changes in the same
+   * reload. Undefined for an optional one that is not there. Valid as long as the built value is. Throws for what was
+   * not named.
    */
   resolve<T = unknown>(kind: string, name: string): T | undefined;
   /** Aborts when the time for building is over, or the gateway stops. */
@@ -63,7 +64,10 @@ export interface KindDeclaration<S extends TSchema = TSchema> {
   readonly kind: string;
   /** One sentence without a full stop. */
   readonly summary: string;
-  /** Schema of `spec`. Objects with named members refuse other members; `patternErrorMessage` next to a pattern is reported instead of the pattern. */
+  /**
+   * Schema of `spec`. Objects with named members refuse other members; `patternErrorMessage` next to a pattern is
+   * reported instead of the pattern.
+   */
   readonly spec: S;
 }
 
@@ -74,9 +78,9 @@ export interface KindDefinition<S extends TSchema = TSchema, T = unknown> extend
   /** Rules that the schema cannot say: all problems at once. Pure. */
   check?(resource: Resource<Static<S>>): readonly ResourceProblem[];
   /**
-   * Makes the value that the resource stands for. The old value stays in use meanwhile, and is replaced when all that changed was built. Has 10
-   * seconds. When it throws, the resource is reported, and its last good version stays; a thrown `GatewayError` with
-   * `errors` (pointers into the document) names the lines.
+   * Makes the value that the resource stands for. The old value stays in use meanwhile, and is replaced when all that
+   * changed was built. Has 10 seconds. When it throws, the resource is reported, and its last good version stays; a
+   * thrown `GatewayError` with `errors` (pointers into the document) names the lines.
    */
   build(resource: Resource<Static<S>>, context: BuildContext): T | Promise<T>;
   /** Ends a value that is not used any more; has 10 seconds. Also called for one that was built and never used. */
@@ -106,7 +110,10 @@ export interface LiveResource<T = unknown> {
   readonly generation: number;
 }
 
-/** A hold on one version of a resource. Its value is not disposed before `release`, or the drain time after it was replaced. */
+/**
+ * A hold on one version of a resource. Its value is not disposed before `release`, or the drain time after it was
+ * replaced.
+ */
 export interface ResourceLease<T = unknown> extends Disposable {
   readonly value: T;
   readonly generation: number;

@@ -147,8 +147,8 @@ export interface Validation {
 const NOWHERE = 'text';
 
 /**
- * Checks a text as if it were in a file: YAML, header, the kind's schema and rules, and whether what it names is in the text or
- * live. Builds nothing, so that an address that does not answer is not found here. Pure.
+ * Checks a text as if it were in a file: YAML, header, the kind's schema and rules, and whether what it names is in the
+ * text or live. Builds nothing, so that an address that does not answer is not found here. Pure.
  */
 export function validateText(text: string, live: LiveResources, limit: number, maxBytes: number): Validation {
   if (Buffer.byteLength(text) > maxBytes) {

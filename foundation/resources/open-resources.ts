@@ -110,7 +110,10 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     throw ResourceErrors.invalid(undefined, { errors: problems.map((problem) => ({ ...toError(problem) })) });
   }
 
-  /** Looks at the folder because of a notice. One look waits at most: it will see everything that happened until it begins. */
+  /**
+   * Looks at the folder because of a notice. One look waits at most: it will see everything that happened until it
+   * begins.
+   */
   async function follow(): Promise<void> {
     if (isFollowing || isClosed) return;
     isFollowing = true;

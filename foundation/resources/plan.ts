@@ -51,7 +51,10 @@ export interface Plan {
   readonly declared: ReadonlyMap<string, SourceDocument>;
 }
 
-/** Decides what is built from which document, in which order, and what stays. Pure but for the checks that kinds remember. */
+/**
+ * Decides what is built from which document, in which order, and what stays. Pure but for the checks that kinds
+ * remember.
+ */
 export function plan({ previous, files, kinds, limit, elsewhere }: PlanInput): Plan {
   const isSound = soundness(kinds);
   const steps = new Map<string, Step>();

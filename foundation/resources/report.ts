@@ -154,7 +154,8 @@ export function createReloadLog(folder: string, log: Logger) {
 function linesOf(reports: readonly FileReport[], status: 'failed' | 'waiting'): ReadonlyMap<string, boolean> {
   const lines = new Map<string, boolean>();
   for (const { problems, documents } of reports) {
-    // What the file held and declares no more: a text that cannot be read does not say which of its resources it is about.
+    // What the file held and declares no more: a text that cannot be read does not say which of its resources it is
+    // about.
     const isLeft = documents.some(({ servesLastGood, problems: own }) => servesLastGood && own.length === 0);
     if (status === 'failed') for (const problem of problems) lines.set(describeProblem(problem), isLeft);
     for (const document of documents.filter((one) => one.status === status)) {

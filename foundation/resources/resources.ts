@@ -25,24 +25,28 @@ export interface ResourceSource {
 }
 
 /**
- * The folder of YAML resources, for its administration. It belongs to the deployment: there are no tenants in it. What changes
- * something waits for its turn, 100 callers at most; one more is `resource.busy`.
+ * The folder of YAML resources, for its administration. It belongs to the deployment: there are no tenants in it. What
+ * changes something waits for its turn, 100 callers at most; one more is `resource.busy`.
  */
 export interface Resources {
   /** What became of each file. */
   report(): ResourcesReport;
   /** Reads the folder now, and tries again what could not be built. */
   reload(): Promise<ReloadSummary>;
-  /** Reads a text that declares one resource of a kind, and is in no file, by the rules of the kind. What it names is left to the caller. */
+  /**
+   * Reads a text that declares one resource of a kind, and is in no file, by the rules of the kind. What it names is
+   * left to the caller.
+   */
   read(kind: string, yaml: string): ResourceReading;
   /** Checks a text without keeping it. Builds nothing. */
   validate(yaml: string): Validation;
   /** The document of a resource, good or bad; undefined when no file declares it. */
   source(kind: string, name: string): ResourceSource | undefined;
   /**
-   * Writes a file of the folder (`<name>.yaml`, no folders below), and resolves when its resources are live. They are built first: what
-   * cannot be live is not written, with `resource.invalid`. With `isNew` a file that exists is `resource.exists`. A link or a
-   * read-only folder is `resource.not-writable`. The folder is this process's: replicas share it, or each is written.
+   * Writes a file of the folder (`<name>.yaml`, no folders below), and resolves when its resources are live. They are
+   * built first: what cannot be live is not written, with `resource.invalid`. With `isNew` a file that exists is
+   * `resource.exists`. A link or a read-only folder is `resource.not-writable`. The folder is this process's: replicas
+   * share it, or each is written.
    */
   write(file: string, yaml: string, options?: FileWriteOptions): Promise<FileReport>;
   /** Deletes a file of the folder, and resolves when its resources are gone. @throws `resource.not-found`. */
@@ -53,7 +57,10 @@ export interface Resources {
 export interface FileWriteOptions {
   /** Only where there is no such file; default false. */
   readonly isNew?: boolean;
-  /** The text of the document that was changed (`ResourceSource`). Where it is not all that the file holds any more, also by another replica: `resource.changed`. */
+  /**
+   * The text of the document that was changed (`ResourceSource`). Where it is not all that the file holds any more,
+   * also by another replica: `resource.changed`.
+   */
   readonly before?: string;
 }
 
@@ -78,7 +85,9 @@ export function byKind(registrations: readonly KindRegistration[]): ReadonlyMap<
   return kinds;
 }
 
-/** Kinds whose resources are built and not yet visible. Exactly one of the two has to be called; reloads wait for it. */
+/**
+ * Kinds whose resources are built and not yet visible. Exactly one of the two has to be called; reloads wait for it.
+ */
 export interface StagedKinds {
   /** Makes them live, in this turn. */
   publish(): void;
@@ -94,8 +103,9 @@ export interface ResourceHost extends Resources {
     owner: { readonly plugin: string; readonly log: Logger },
   ): KindRegistration<T>;
   /**
-   * Builds the resources for these registrations, which are all that will be there: those of plugins that stay, and those of
-   * plugins that arrive. Bad resources are reported and hinder no other. @throws Error naming both plugins when two register one kind.
+   * Builds the resources for these registrations, which are all that will be there: those of plugins that stay, and
+   * those of plugins that arrive. Bad resources are reported and hinder no other. @throws Error naming both plugins
+   * when two register one kind.
    */
   prepare(registrations: readonly KindRegistration[]): Promise<StagedKinds>;
   /** Ends it with all values. A second call does the same. */

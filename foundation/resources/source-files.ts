@@ -133,7 +133,10 @@ function isSame(one: readonly SourceFile[], other: readonly SourceFile[]): boole
 /** The text of a file, or why there is none. `isGone`: there is no such file any more. */
 type TextReading = { readonly text: string } | { readonly problem: string } | { readonly isGone: true };
 
-/** Reads a file of at most `limit` bytes, `real` being its path behind all links. Rejects for nothing that a file can be. */
+/**
+ * Reads a file of at most `limit` bytes, `real` being its path behind all links. Rejects for nothing that a file can
+ * be.
+ */
 async function readText(real: string, limit: number): Promise<TextReading> {
   try {
     // Not following a link that came since the look.

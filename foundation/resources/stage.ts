@@ -35,7 +35,10 @@ export interface StageResult {
   readonly failed: ReadonlyMap<string, FailedBuild>;
 }
 
-/** Builds what the plan says, each after what it needs, and keeps what did not change. Rejects for nothing that a kind does. */
+/**
+ * Builds what the plan says, each after what it needs, and keeps what did not change. Rejects for nothing that a kind
+ * does.
+ */
 export async function stage(input: StageInput): Promise<StageResult> {
   const { plan, previous, isSound, failed, retryAll, limits, clock, life, nextGeneration } = input;
   const next = new Map(plan.kept);

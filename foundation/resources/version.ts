@@ -112,7 +112,10 @@ interface BuildParts {
   readonly life: VersionLife;
 }
 
-/** Runs the kind's `build`. Rejects with what it throws, or when it takes too long; a value that comes later is disposed. */
+/**
+ * Runs the kind's `build`. Rejects with what it throws, or when it takes too long; a value that comes later is
+ * disposed.
+ */
 export async function buildVersion(step: Step, parts: BuildParts): Promise<Version> {
   const { slot, resource, id } = step;
   const { dependencies, life } = parts;
@@ -150,7 +153,10 @@ export function buildProblems(failure: unknown, limit: number): readonly Resourc
   return [{ pointer: '', message: `could not be built: ${reasonOf(failure)}` }];
 }
 
-/** A build that failed: with the same content and dependencies it is not tried at every reload, but after growing pauses. */
+/**
+ * A build that failed: with the same content and dependencies it is not tried at every reload, but after growing
+ * pauses.
+ */
 export interface FailedBuild {
   readonly slot: KindSlot;
   readonly hash: string;

@@ -19,9 +19,9 @@ export interface RunningTask {
 }
 
 /**
- * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
- * one, so two never overlap. A failure is logged, the same again once in a minute at most, and the task goes
- * on.
+ * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period
+ * delays the next one, so two never overlap. A failure is logged, the same again once in a minute at most, and the task
+ * goes on.
  */
 export function runPeriodically(
   task: PeriodicTask,

@@ -15,7 +15,10 @@ export interface Plan {
   next(began: number, ended: number): number;
 }
 
-/** Every so many milliseconds, counted from the begin of the last run. @throws TypeError for what is no time from 10 ms to a year. */
+/**
+ * Every so many milliseconds, counted from the begin of the last run. @throws TypeError for what is no time from 10 ms
+ * to a year.
+ */
 export function everyPlan(milliseconds: number): Plan {
   if (!(milliseconds >= 10 && milliseconds <= YEAR_MS)) {
     throw new TypeError(`A task is due every 10 ms to a year, not ${milliseconds} ms`);
@@ -28,8 +31,9 @@ export function everyPlan(milliseconds: number): Plan {
 }
 
 /**
- * At the times of a cron pattern of five fields. Where neither minute nor hour has a `*` or a step, a time that a clock change leaves out is the
- * moment after it, and one that comes twice counts once; else the pattern goes by the clock on the wall.
+ * At the times of a cron pattern of five fields. Where neither minute nor hour has a `*` or a step, a time that a clock
+ * change leaves out is the moment after it, and one that comes twice counts once; else the pattern goes by the clock on
+ * the wall.
  *
  * @param timezone of the IANA database; default UTC
  * @throws TypeError for another pattern or time zone, and for a pattern without any time (`0 0 30 2 *`)

@@ -23,7 +23,10 @@ const initial: Migration = {
   ],
 };
 
-/** The times of tasks that run once over all replicas: one row for each, of no tenant. The row of a plugin that is gone stays. */
+/**
+ * The times of tasks that run once over all replicas: one row for each, of no tenant. The row of a plugin that is gone
+ * stays.
+ */
 export const scheduleRegistration: Registration = {
   owner: 'kernel.schedules',
   entities: [{ entity: ScheduleRow, tenancy: 'shared' }],

@@ -36,9 +36,10 @@ const SHORTEST_WAIT_MS = 10;
 const TTL_MS = { shortest: 5_000, longest: 20_000 };
 
 /**
- * Takes part in a task that one replica runs at a time, and once each time that it is due: the table says when, and a strict lease which replica. A run that
- * failed counts, and is logged. One that did not end, since its process died, lost its lease or was stopped, is done again by the replica that has the
- * lease next. Of the times that were missed, with no process there or during a run, one is made up for, at most.
+ * Takes part in a task that one replica runs at a time, and once each time that it is due: the table says when, and a
+ * strict lease which replica. A run that failed counts, and is logged. One that did not end, since its process died,
+ * lost its lease or was stopped, is done again by the replica that has the lease next. Of the times that were missed,
+ * with no process there or during a run, one is made up for, at most.
  */
 export function runScheduled(
   { name, formerly = [], plan, task, immediately }: ScheduledTask,

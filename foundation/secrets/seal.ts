@@ -1,19 +1,26 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { SecretErrors } from './secret-file.ts';
 
-/** Makes secrets fit to be stored where there can be no reference, since the gateway itself made them, or got them over its API. */
+/**
+ * Makes secrets fit to be stored where there can be no reference, since the gateway itself made them, or got them over
+ * its API.
+ */
 export interface Seal {
   /**
    * The stored form: AES-256-GCM under the key, or, without a key, the secret as it is.
    *
-   * @param place names the record, such as `webhook/<tenant>/<id>`: moved to another one, the stored form cannot be opened
+   * @param place names the record, such as `webhook/<tenant>/<id>`: moved to another one, the stored form cannot be
+   * opened
    */
   seal(secret: string, place: string): string;
   /** The secret. One that was stored without a key is read with a key as well. @throws SecretErrors.sealed */
   open(stored: string, place: string): string;
   /** Whether `open` can read it. */
   opens(stored: string, place: string): boolean;
-  /** The form under the key of what was stored under the previous one, or without any; undefined without a previous key, and where nothing is to be changed, or can be. */
+  /**
+   * The form under the key of what was stored under the previous one, or without any; undefined without a previous key,
+   * and where nothing is to be changed, or can be.
+   */
   reseal(stored: string, place: string): string | undefined;
 }
 
@@ -26,7 +33,8 @@ const TAG_BYTES = 16;
  * Makes a seal.
  *
  * @param key text of the operator with the strength of 32 random characters; undefined: nothing is encrypted
- * @param previous another key, that opens and never seals: the one before while `key` is new, the next one while replicas do not have it yet
+ * @param previous another key, that opens and never seals: the one before while `key` is new, the next one while
+ * replicas do not have it yet
  */
 export function createSeal(key: string | undefined, previous?: string): Seal {
   const current = key === undefined ? undefined : derive(key);

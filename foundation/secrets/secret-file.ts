@@ -54,11 +54,12 @@ export interface SecretFile {
 }
 
 /**
- * The text of a secret file: UTF-8, one line break at the end cut. It is read again each time, so a file that was replaced (Kubernetes
- * exchanges a link to a folder, Docker the file) is seen at once.
+ * The text of a secret file: UTF-8, one line break at the end cut. It is read again each time, so a file that was
+ * replaced (Kubernetes exchanges a link to a folder, Docker the file) is seen at once.
  *
  * @throws SecretErrors.notFound without the file or with nothing in it; `.refused` when it lies outside of `within`;
- * `.unusable` for anything but a regular file with up to 64 KiB of text; `.unreadable` when the system does not let it be read.
+ * `.unusable` for anything but a regular file with up to 64 KiB of text; `.unreadable` when the system does not let it
+ * be read.
  */
 export async function readSecretFile(file: SecretFile): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {

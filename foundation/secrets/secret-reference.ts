@@ -41,12 +41,18 @@ export const REFERENCE_FORMS = 'env:NAME, file:PATH or plugin/<plugin>/<store>:P
 /** Control characters, the zero byte that ends a path for the system among them. */
 const CONTROL = /\p{Cc}/u;
 
-/** True for a well-formed reference: `env:NAME`, `file:relative/path`, `file:/absolute/path`, or `plugin/<plugin>/<store>:path#key`, whose `#key` may be absent. Looks at nothing else. */
+/**
+ * True for a well-formed reference: `env:NAME`, `file:relative/path`, `file:/absolute/path`, or
+ * `plugin/<plugin>/<store>:path#key`, whose `#key` may be absent. Looks at nothing else.
+ */
 export function isSecretReference(text: string): boolean {
   return read(text) !== undefined;
 }
 
-/** True for a reference into the store of a plugin: it is to be resolved when the secret is needed, since the plugin may come later and the secret may change. */
+/**
+ * True for a reference into the store of a plugin: it is to be resolved when the secret is needed, since the plugin may
+ * come later and the secret may change.
+ */
 export function isStoreReference(text: string): boolean {
   return read(text)?.kind === 'store';
 }

@@ -13,19 +13,26 @@ export interface WantedSecret {
   readonly path: string;
   /** A member of the secret, behind `#` in the reference; undefined: the secret itself. */
   readonly key: string | undefined;
-  /** For whom it is used. Undefined where the operator wrote the reference, or where that is not known: the gateway has checked that the author of the reference may name it. */
+  /**
+   * For whom it is used. Undefined where the operator wrote the reference, or where that is not known: the gateway has
+   * checked that the author of the reference may name it.
+   */
   readonly tenantId: string | undefined;
   /** Aborts after 5 seconds. */
   readonly signal: AbortSignal;
 }
 
-/** Secrets that a plugin finds elsewhere, such as in a vault. References name it: `plugin/acme/vault:team/slack#token`. */
+/**
+ * Secrets that a plugin finds elsewhere, such as in a vault. References name it: `plugin/acme/vault:team/slack#token`.
+ */
 export interface SecretStore {
   /** `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string;
   /**
-   * The secret now, 1 to 65,536 characters without U+0000; undefined where there is none. The gateway keeps it in memory for `SVC_SECRET_MAX_AGE` at most, reads it again in the background from half
-   * of that on, hides it in the log, and asks once for all callers that wait. What is thrown is `secret.unreadable`, but for errors of `SecretErrors`; the words of neither are shown.
+   * The secret now, 1 to 65,536 characters without U+0000; undefined where there is none. The gateway keeps it in
+   * memory for `SVC_SECRET_MAX_AGE` at most, reads it again in the background from half of that on, hides it in the
+   * log, and asks once for all callers that wait. What is thrown is `secret.unreadable`, but for errors of
+   * `SecretErrors`; the words of neither are shown.
    */
   read(wanted: WantedSecret): Promise<string | undefined>;
 }
@@ -58,7 +65,10 @@ interface Kept {
   readonly secret: string;
 }
 
-/** Reads from stores, which may come and go: what was read from one that is gone, or was exchanged, is not used any more. */
+/**
+ * Reads from stores, which may come and go: what was read from one that is gone, or was exchanged, is not used any
+ * more.
+ */
 export function createStoredSecrets({ stores, clock, maxAge }: StoredSecretsParts) {
   const caches = new WeakMap<SecretStore, ReturnType<typeof cacheOf>>();
 

@@ -12,19 +12,24 @@ import { type TenantSecretUse, tenantSecrets } from './tenant-secrets.ts';
  */
 export type SecretOrigin = 'operator' | 'tenant';
 
-/** Secrets behind references. A caller that stores something stores the reference, and asks when the secret is needed. */
+/**
+ * Secrets behind references. A caller that stores something stores the reference, and asks when the secret is needed.
+ */
 export interface Secrets {
   /**
-   * The value now; nothing is kept. `env:NAME` is a variable of the process, `file:PATH` a file, relative to the secrets
-   * folder unless absolute, without the line break at its end. `plugin/<plugin>/<store>:PATH#KEY` is a secret of a plugin's store, whose values are
-   * kept for `SVC_SECRET_MAX_AGE` at most. The operator may name all of them; a tenant only what
-   * `SVC_TENANT_SECRETS` lists (for its use, where one is given; without one what is bound to a tenant or a host is refused), and no file outside of the secrets folder, wherever links lead.
+   * The value now; nothing is kept. `env:NAME` is a variable of the process, `file:PATH` a file, relative to the
+   * secrets folder unless absolute, without the line break at its end. `plugin/<plugin>/<store>:PATH#KEY` is a secret
+   * of a plugin's store, whose values are kept for `SVC_SECRET_MAX_AGE` at most. The operator may name all of them; a
+   * tenant only what `SVC_TENANT_SECRETS` lists (for its use, where one is given; without one what is bound to a tenant
+   * or a host is refused), and no file outside of the secrets folder, wherever links lead.
    *
    * @throws SecretErrors.malformed for a text that is no reference; the text is not in the error.
-   * @throws SecretErrors.refused for a reference that a tenant may not use, whether there is something behind it or not.
+   * @throws SecretErrors.refused for a reference that a tenant may not use, whether there is something behind it or
+   * not.
    * @throws SecretErrors.notFound for a variable or file that does not exist or is empty.
    * @throws SecretErrors.unusable for what is no regular file of up to 64 KiB of UTF-8 text.
-   * @throws SecretErrors.unreadable when the system does not let the file be read, or the store fails, or not within 5 seconds.
+   * @throws SecretErrors.unreadable when the system does not let the file be read, or the store fails, or not within 5
+   * seconds.
    * @throws SecretErrors.storeMissing while no plugin that runs offers the store.
    */
   resolve(reference: string, from: SecretOrigin | TenantSecretUse): Promise<string>;

@@ -3,7 +3,10 @@ import { OFFER_PATTERN } from '../base/offers.ts';
 import { isBelow } from './secret-file.ts';
 import { isStorePath, type SecretReference, STORE_KEY, STORE_PATH } from './secret-reference.ts';
 
-/** What a tenant is about to do with a secret: entries of `SVC_TENANT_SECRETS` that are bound to a tenant or a host count for this one. */
+/**
+ * What a tenant is about to do with a secret: entries of `SVC_TENANT_SECRETS` that are bound to a tenant or a host
+ * count for this one.
+ */
 export interface TenantSecretUse {
   readonly tenantId: string;
   /** Where the secret is sent. The code that sends it lets no redirect carry it to another host. */
@@ -18,17 +21,19 @@ const STORE_ENTRY = new RegExp(
 );
 
 /**
- * True for an entry of `SVC_TENANT_SECRETS`: the name of a variable (`ACME_KEY`, also `env:ACME_KEY`) or the beginning of
- * names (`ACME_*`); a file in the secrets folder (`file:acme/key`) or the beginning of paths (`file:tenants/*`).
- * `file:*` is the whole folder; a secret of a plugin's store (`plugin/acme/vault:team/slack`, with all its keys, `…#token`) or the beginning of paths (`plugin/acme/vault:tenants/*`). There is no entry for all variables. In front may stand what it is bound to: `<tenant id>@<host>=ACME_KEY`, with `*` for any tenant or any host.
+ * True for an entry of `SVC_TENANT_SECRETS`: the name of a variable (`ACME_KEY`, also `env:ACME_KEY`) or the beginning
+ * of names (`ACME_*`); a file in the secrets folder (`file:acme/key`) or the beginning of paths (`file:tenants/*`).
+ * `file:*` is the whole folder; a secret of a plugin's store (`plugin/acme/vault:team/slack`, with all its keys,
+ * `…#token`) or the beginning of paths (`plugin/acme/vault:tenants/*`). There is no entry for all variables. In front
+ * may stand what it is bound to: `<tenant id>@<host>=ACME_KEY`, with `*` for any tenant or any host.
  */
 export function isTenantSecretsEntry(entry: string): boolean {
   return entryOf(entry) !== undefined;
 }
 
 /**
- * Reads `SVC_TENANT_SECRETS`; the returned function says why a tenant may not use a reference so, or undefined where it may. No tenant learns what is bound to another one. It looks at
- * nothing but texts.
+ * Reads `SVC_TENANT_SECRETS`; the returned function says why a tenant may not use a reference so, or undefined where it
+ * may. No tenant learns what is bound to another one. It looks at nothing but texts.
  *
  * @throws TypeError naming an entry that is none.
  */
@@ -60,7 +65,10 @@ interface TenantSecretsEntry {
   readonly host: string | undefined;
 }
 
-/** Before `=`: a tenant and a host. No unbound entry looks like it, since no variable has an `@` and a file begins with `file:`. */
+/**
+ * Before `=`: a tenant and a host. No unbound entry looks like it, since no variable has an `@` and a file begins with
+ * `file:`.
+ */
 const BOUND = /^(\*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})@(\*|[^@=\s/?#]+)=(.+)$/;
 
 function entryOf(entry: string): TenantSecretsEntry | undefined {

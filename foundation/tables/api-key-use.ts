@@ -3,7 +3,9 @@ import { recentMap } from '../base/recent-map.ts';
 import type { Database } from '../data/database.ts';
 import { ApiKey } from './api-key.ts';
 
-/** Notes when API keys were used, off the request path. It is a hint for people: a crash may lose the last few seconds. */
+/**
+ * Notes when API keys were used, off the request path. It is a hint for people: a crash may lose the last few seconds.
+ */
 export interface LastUsed {
   /** Notes that a key was used now. Returns at once. */
   touch(keyId: string): void;

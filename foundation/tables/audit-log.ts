@@ -10,7 +10,9 @@ export function actionKey(action: string): string {
   return action.slice(0, ACTION_KEY_LENGTH);
 }
 
-/** The condition that finds an action. A short one is its own key, and then an index alone gives how often it occurs. */
+/**
+ * The condition that finds an action. A short one is its own key, and then an index alone gives how often it occurs.
+ */
 export function ofAction(action: string): { readonly actionKey: string; readonly action?: string } {
   const key = actionKey(action);
   return action.length < ACTION_KEY_LENGTH ? { actionKey: key } : { actionKey: key, action };

@@ -16,7 +16,10 @@ export const TenantUpdated = defineDurableEvent(
   Type.Object({ changed: Type.Array(Type.String()) }),
 );
 
-/** A tenant was deleted: none of its credentials is accepted any more. Its data stays, and it may be restored, until `purge_after`. */
+/**
+ * A tenant was deleted: none of its credentials is accepted any more. Its data stays, and it may be restored, until
+ * `purge_after`.
+ */
 export const TenantDeleted = defineDurableEvent(
   'kernel.tenant-deleted',
   Type.Object({ purge_after: Timestamp }),
@@ -25,7 +28,10 @@ export const TenantDeleted = defineDurableEvent(
 /** The deletion of a tenant was taken back. Its keys work again. */
 export const TenantRestored = defineDurableEvent('kernel.tenant-restored', Type.Object({}));
 
-/** All that the gateway kept of a deleted tenant is gone, its keys and sessions too: of these no event reports one by one. */
+/**
+ * All that the gateway kept of a deleted tenant is gone, its keys and sessions too: of these no event reports one by
+ * one.
+ */
 export const TenantPurged = defineDurableEvent('kernel.tenant-purged', Type.Object({}));
 
 /** An API key was made: by its administration, by bootstrap, or for a user of the runtime. */
@@ -38,7 +44,10 @@ export const ApiKeyCreated = defineDurableEvent(
   }),
 );
 
-/** An API key was replaced by another one with the same rights. Neither `ApiKeyCreated` nor `ApiKeyRevoked` reports it as well. */
+/**
+ * An API key was replaced by another one with the same rights. Neither `ApiKeyCreated` nor `ApiKeyRevoked` reports it
+ * as well.
+ */
 export const ApiKeyRotated = defineDurableEvent(
   'kernel.api-key-rotated',
   Type.Object({ key_id: KeyId, new_key_id: KeyId }),

@@ -5,7 +5,9 @@ import { column } from '../data/columns.ts';
 /** What the gateway adds to the prompts of chats: personality, profile, memories and skills, or nothing. */
 export type ChatContext = 'full' | 'none';
 
-/** A tenant (core API, "Tenant"). Registered as `self`: a tenant may read its own record, the kernel alone writes it. */
+/**
+ * A tenant (core API, "Tenant"). Registered as `self`: a tenant may read its own record, the kernel alone writes it.
+ */
 export const Tenant = defineEntity({
   name: 'Tenant',
   tableName: 'tenants',

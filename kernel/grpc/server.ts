@@ -85,8 +85,8 @@ export class GrpcServer {
   }
 
   /**
-   * Asks every connection to go, and resolves when all calls are over. What watches health, and reflection, ends at once
-   * with UNAVAILABLE.
+   * Asks every connection to go, and resolves when all calls are over. What watches health, and reflection, ends with
+   * UNAVAILABLE at once.
    */
   async close(): Promise<void> {
     this.#tls?.close();

@@ -2,7 +2,10 @@ import { field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { SandboxConfig } from './services/sandbox/sandbox-config.ts';
 
-/** Settings of the agent engine. `api_url`, `api_key` and `model` are of the model alias `default`; time limits hold for all models. */
+/**
+ * Settings of the agent engine. `api_url`, `api_key` and `model` are of the model alias `default`; time limits hold for
+ * all models.
+ */
 export const AgentEngineConfig = Type.Object({
   api_url: field.url({
     env: 'LLM_API_URL',

@@ -4,7 +4,10 @@ import { BindingTable } from './store/tables.ts';
 const APPS = '/admin/v1/channel-apps';
 const bodyOf = (key: string) => ({ platform: 'feishu', app_key: key, app_secret_ref: 'env:A' });
 
-/** What the conformance suite cannot find out by itself: only this plugin's tables hold who has logged in through a messenger. */
+/**
+ * What the conformance suite cannot find out by itself: only this plugin's tables hold who has logged in through a
+ * messenger.
+ */
 export default {
   env: {
     SVC_CHANNEL_HASH_SECRET: 'a-secret-of-at-least-32-characters!',

@@ -107,24 +107,31 @@ export interface Imported {
 
 /** Exchanges genes between tenants and deployments. Each call checks the sharing policies. */
 export interface GeneExchange {
-  /** Promoted genes of tenants that contribute, highest confidence first, 100 at most; anonymous ones name no tenant. */
+  /**
+   * Promoted genes of tenants that contribute, highest confidence first, 100 at most; anonymous ones name no tenant.
+   */
   published(filter: {
     readonly text?: string | undefined;
     readonly taskClass?: string | undefined;
     readonly minConfidence?: number | undefined;
   }): Promise<readonly SharedGene[]>;
   /**
-   * Imports genes of other deployments as candidates, at half of the confidence that they claim, 100 at most; none for a tenant that does not consume. The genes
-   * are not trusted: a value that has not the form of a gene is refused, and none of their texts is stored.
+   * Imports genes of other deployments as candidates, at half of the confidence that they claim, 100 at most; none for
+   * a tenant that does not consume. The genes are not trusted: a value that has not the form of a gene is refused, and
+   * none of their texts is stored.
    */
   offer(tenantId: string, genes: readonly unknown[]): Promise<Imported>;
-  /** A gene of this deployment as `published` would return it; undefined where it is not promoted, or its tenant contributes nothing. */
+  /**
+   * A gene of this deployment as `published` would return it; undefined where it is not promoted, or its tenant
+   * contributes nothing.
+   */
   find(tenantId: string, geneId: string): Promise<SharedGene | undefined>;
   /** The same as `offer` for every tenant that consumes, 1,000 at most. Returns the number of copies that were made. */
   offerToAll(genes: readonly unknown[]): Promise<number>;
   /**
-   * Revokes for good the imported copies, in all tenants, that have the same content as these genes, 100 at most. Genes that tenants have learned themselves stay.
-   * Returns the number of copies. The caller has to check that the sender may revoke these genes.
+   * Revokes for good the imported copies, in all tenants, that have the same content as these genes, 100 at most. Genes
+   * that tenants have learned themselves stay. Returns the number of copies. The caller has to check that the sender
+   * may revoke these genes.
    */
   withdraw(genes: readonly unknown[]): Promise<number>;
 }
@@ -137,13 +144,17 @@ export interface GeneMove {
   readonly change: 'promoted' | 'quarantined' | 'revoked';
   /** The state before. */
   readonly from: string;
-  /** The gene after the change, without the name of its contributor: the sharing policy is checked when the gene is shared. */
+  /**
+   * The gene after the change, without the name of its contributor: the sharing policy is checked when the gene is
+   * shared.
+   */
   readonly gene: SharedGene;
 }
 
 /**
- * A gene of a tenant's own was promoted, quarantined or revoked, by the rule or by an operator. Published in the transaction that changes it. Only for genes that
- * mean the same on other deployments: genes about a tenant's own servers and agents are never published.
+ * A gene of a tenant's own was promoted, quarantined or revoked, by the rule or by an operator. Published in the
+ * transaction that changes it. Only for genes that mean the same on other deployments: genes about a tenant's own
+ * servers and agents are never published.
  */
 export const GeneMoved = defineDurableEvent(
   'evolution.gene-moved',
@@ -159,7 +170,9 @@ export const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 
 /** The experience hubs that the operator has configured, for the plugin that makes this deployment a node of them. */
 export interface HubAddresses {
-  /** `EVOLUTION_SENDER_ID`; undefined where it is not set, since two deployments must not share the default as their id. */
+  /**
+   * `EVOLUTION_SENDER_ID`; undefined where it is not set, since two deployments must not share the default as their id.
+   */
   readonly senderId: string | undefined;
   readonly hubs: readonly { readonly url: string; readonly apiKey: string | undefined }[];
 }

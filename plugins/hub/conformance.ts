@@ -1,6 +1,9 @@
 import type { ConformanceOptions } from 'agent-gateway/testing';
 
-/** What the conformance suite cannot find out by itself: nodes belong to no tenant, and subscriptions belong to keys of the hub. */
+/**
+ * What the conformance suite cannot find out by itself: nodes belong to no tenant, and subscriptions belong to keys of
+ * the hub.
+ */
 export default {
   env: { HUB_API_KEYS: 'a-key-of-the-hub-for-conformance' },
   shared: [

@@ -1,4 +1,7 @@
-/** What other plugins may know of the records: what is kept about the work of agents, and about the users and tenants that it is done for. */
+/**
+ * What other plugins may know of the records: what is kept about the work of agents, and about the users and tenants
+ * that it is done for.
+ */
 export * from './contract/call-spans.ts';
 export * from './contract/chat.ts';
 export * from './contract/dollars.ts';

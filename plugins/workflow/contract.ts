@@ -1,4 +1,7 @@
-/** What other plugins may use of the workflow engine: running workflows, adding node types, receiving events, opening engines of their own. */
+/**
+ * What other plugins may use of the workflow engine: running workflows, adding node types, receiving events, opening
+ * engines of their own.
+ */
 export * from './contract/durable-events.ts';
 export * from './contract/engine.ts';
 export * from './contract/engine-archive.ts';

@@ -16,8 +16,8 @@ export type RelayMetrics = ReturnType<typeof relayMetrics>;
 export type WorkflowMetrics = ReturnType<typeof workflowMetrics>;
 
 /**
- * Makes the metrics; one set for all engines of the process. The label `type` has the node types of the deployment, `sink` its event sinks: both are
- * few.
+ * Makes the metrics; one set for all engines of the process. The label `type` has the node types of the deployment,
+ * `sink` its event sinks: both are few.
  */
 export function workflowMetrics(metric: Scope['metric']) {
   const { counter, gauge } = metersOf(metric);
@@ -108,7 +108,10 @@ function runnerMetrics(metric: Scope['metric']) {
     committed: (result: 'stored' | 'conflict' | 'unknown') => commits.inc({ result }),
     /** A result came for a delivery that was over: another worker has the step, or the run was cancelled. */
     late: () => late.inc(),
-    /** `1`: a call goes on although its signal was aborted; `-1`: such a call has ended. The sum is the number of calls that leak now. */
+    /**
+     * `1`: a call goes on although its signal was aborted; `-1`: such a call has ended. The sum is the number of calls
+     * that leak now.
+     */
     abandoned: (change: 1 | -1) => abandoned.inc(change),
     /** What a sweep found without a message. `drifted`: a run that is owned here, and was changed elsewhere. */
     found: (finding: 'due' | 'orphan' | 'drifted', count: number) => swept.inc({ finding }, count),
@@ -137,7 +140,10 @@ function relayMetrics(metric: Scope['metric']) {
     ['sink'],
   );
   return {
-    /** There is a sink. The first event that it makes us give up is an increase to Prometheus only where there was a 0 before. */
+    /**
+     * There is a sink. The first event that it makes us give up is an increase to Prometheus only where there was a 0
+     * before.
+     */
     began: (sink: string) => givenUp.inc({ sink }, 0),
     /** A sink took so many events, the oldest of them so many milliseconds after it was written. */
     delivered(sink: string, events: number, delayMs: number) {

@@ -5,7 +5,10 @@ import Koa from 'koa';
 import { Agent, request } from 'undici';
 import { announce } from './child.ts';
 
-/* A Koa application with a router and nothing of the gateway: it answers with the identity as JSON, and passes the chat on. */
+/*
+ * A Koa application with a router and nothing of the gateway: it answers with the identity as JSON, and passes the chat
+ * on.
+ */
 
 const provider = process.env.PROVIDER_URL!;
 const agent = new Agent({ connections: 1024 });

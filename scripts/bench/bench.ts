@@ -8,8 +8,8 @@ import { measureLargeBodies } from './large-bodies.ts';
 import { type LoadResult, load, median, percentile, type Shot } from './load.ts';
 
 /*
- * What the gateway costs, compared with a bare Koa application that does the same work, on the same machine, in turn. Quote the
- * ratios: absolute times are the machine's. `npm run bench [-- --quick]`.
+ * What the gateway costs, compared with a bare Koa application that does the same work, on the same machine, in turn.
+ * Quote the ratios: absolute times are the machine's. `npm run bench [-- --quick]`.
  */
 
 const isQuick = process.argv.includes('--quick');
@@ -122,7 +122,9 @@ async function prepareTenant({ url }: Child): Promise<string> {
   return makeKey(url);
 }
 
-/** Runs both in turn, so that the machine's other work hits both alike, and prints medians and the ratio of each pair. */
+/**
+ * Runs both in turn, so that the machine's other work hits both alike, and prints medians and the ratio of each pair.
+ */
 async function compare(scenario: Scenario, gateway: Child, bare: Child): Promise<void> {
   const samples: { gateway: Sample; bare: Sample }[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {

@@ -6,9 +6,9 @@ import { createWorld, type Done } from './evolution/world.ts';
 import { margin, mean } from './statistics.ts';
 
 /*
- * Whether agents get better by learning from their runs: simulated worlds through a real gateway. `npm run bench:evolution [-- --seeds 20] [-- --tasks 2000]`, or with
- * `--latency` alone: how long a chat takes with evolution and without.
- * How to read it: README.md in this folder. Exits with 1 where a goal is missed.
+ * Whether agents get better by learning from their runs: simulated worlds through a real gateway.
+ * `npm run bench:evolution [-- --seeds 20] [-- --tasks 2000]`, or with `--latency` alone: how long a chat takes with
+ * evolution and without. How to read it: README.md in this folder. Exits with 1 where a goal is missed.
  */
 
 const option = (name: string, usual: number) => {

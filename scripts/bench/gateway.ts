@@ -14,7 +14,10 @@ export const GATEWAY = [
   path.join(import.meta.dirname, '../../kernel/main.js'),
 ];
 
-/** The variables of a gateway in production on free ports of the loopback interface, with everything that it keeps in `folder`. */
+/**
+ * The variables of a gateway in production on free ports of the loopback interface, with everything that it keeps in
+ * `folder`.
+ */
 export function gatewayEnvironment(folder: string): Record<string, string> {
   return {
     NODE_ENV: 'production',
@@ -32,7 +35,8 @@ export function gatewayEnvironment(folder: string): Record<string, string> {
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 
 /**
- * Starts the version of the gateway in `root` as its `npm start` does, in production on an empty data folder, and stops it after `use`.
+ * Starts the version of the gateway in `root` as its `npm start` does, in production on an empty data folder, and stops
+ * it after `use`.
  *
  * @param use Gets the process, and the milliseconds until it was ready.
  */

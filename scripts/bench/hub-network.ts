@@ -35,7 +35,10 @@ export interface NetworkTimes {
   readonly revoked: number;
 }
 
-/** Three gateways, each hub and node of the others: an agent of the first learns a gene, and an operator promotes it, and then revokes it. */
+/**
+ * Three gateways, each hub and node of the others: an agent of the first learns a gene, and an operator promotes it,
+ * and then revokes it.
+ */
 export async function measureNetwork(): Promise<NetworkTimes> {
   const folder = await mkdtemp(path.join(tmpdir(), 'hub-network-'));
   const model = await startModel(() => ({ name: 'current_time', works: true }));

@@ -11,8 +11,9 @@ import { GATEWAY, gatewayEnvironment, giveRoom, TOKEN } from './gateway.ts';
 import { measureNetwork } from './hub-network.ts';
 
 /*
- * How long a hub takes for many: a search of 10,000 genes on 20 nodes, and one event for 1,000 subscribers of which one in ten hangs; and how soon three gateways learn of each other's
- * genes. `npm run bench:hub`. How to read it: README.md in this folder. Exits with 1 where a goal is missed.
+ * How long a hub takes for many: a search of 10,000 genes on 20 nodes, and one event for 1,000 subscribers of which one
+ * in ten hangs; and how soon three gateways learn of each other's genes. `npm run bench:hub`. How to read it: README.md
+ * in this folder. Exits with 1 where a goal is missed.
  */
 
 const NODES = 20;

@@ -17,7 +17,10 @@ export interface BodyMemory {
   readonly left: number;
 }
 
-/** Memory of a gateway of its own, started with the flags of `npm start`: before, during and `rest` milliseconds after three chats of 16 MiB at one time. */
+/**
+ * Memory of a gateway of its own, started with the flags of `npm start`: before, during and `rest` milliseconds after
+ * three chats of 16 MiB at one time.
+ */
 export async function measureLargeBodies(env: Record<string, string>, rest: number): Promise<BodyMemory> {
   const gateway = await startCommand(process.execPath, GATEWAY, { env });
   try {

@@ -21,8 +21,9 @@ import { type Question, questionsAbout } from './lists/questions.ts';
 import { percentile } from './load.ts';
 
 /*
- * How long lists and reports take over large tables, compared with the same over small ones: over HTTP, one request after the other, of two gateways in turn.
- * `npm run bench:lists [-- sqlite postgres mysql] [-- --quick] [-- --keep] [-- --only usage]`. README.md says how to read it.
+ * How long lists and reports take over large tables, compared with the same over small ones: over HTTP, one request
+ * after the other, of two gateways in turn. `npm run bench:lists [-- sqlite postgres mysql] [-- --quick] [-- --keep]
+ * [-- --only usage]`. README.md says how to read it.
  */
 
 const { values: options, positionals } = parseArgs({

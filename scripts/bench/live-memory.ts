@@ -1,4 +1,7 @@
-/* Imported before a program that runs with --expose-gc: on SIGUSR2 it collects its garbage, and prints how many bytes are still referenced. */
+/*
+ * Imported before a program that runs with --expose-gc: on SIGUSR2 it collects its garbage, and prints how many bytes
+ * are still referenced.
+ */
 
 process.on('SIGUSR2', () => {
   gc?.();

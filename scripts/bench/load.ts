@@ -21,7 +21,8 @@ export interface LoadResult {
 /**
  * Sends `count` requests, `concurrency` at a time, and reads every answer to its end.
  *
- * @throws Error for an answer that is not a 200, or a stream that does not end with [DONE]: a failing run measures nothing.
+ * @throws Error for an answer that is not a 200, or a stream that does not end with [DONE]: a failing run measures
+ * nothing.
  */
 export async function load(url: string, shot: Shot, count: number, concurrency: number): Promise<LoadResult> {
   const agent = new Agent({ connections: concurrency });

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { announce } from './child.ts';
 
 /*
- * A model provider whose streams are numbered: `n0 n1 n2 …`, one chunk each PACE_MS, until `POST /finish` ends those that are open with `end`
- * and how many there were. A message that says `prompt` gets its system prompt at once.
+ * A model provider whose streams are numbered: `n0 n1 n2 …`, one chunk each PACE_MS, until `POST /finish` ends those
+ * that are open with `end` and how many there were. A message that says `prompt` gets its system prompt at once.
  */
 
 const PACE_MS = Number(process.env.PACE_MS ?? 500);

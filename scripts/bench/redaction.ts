@@ -2,9 +2,10 @@ import { createLogger } from '../../foundation/observability/logger.ts';
 import { CREDENTIAL_KINDS, createRedaction } from '../../foundation/redaction/redaction.ts';
 
 /*
- * What redaction costs a chat: text as models write it, whole and in chunks, compared with doing nothing and with one regular
- * expression for a handful of prefixes, which neither knows all kinds nor splits; and what a line of the log costs, compared
- * with its JSON alone. In one process, in turn. Quote the ratios: absolute times are the machine's. `node_modules/.bin/node scripts/bench/redaction.ts`.
+ * What redaction costs a chat: text as models write it, whole and in chunks, compared with doing nothing and with one
+ * regular expression for a handful of prefixes, which neither knows all kinds nor splits; and what a line of the log
+ * costs, compared with its JSON alone. In one process, in turn. Quote the ratios: absolute times are the machine's.
+ * `node_modules/.bin/node scripts/bench/redaction.ts`.
  */
 
 const ROUNDS = 15;

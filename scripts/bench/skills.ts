@@ -7,8 +7,9 @@ import { BUILTIN_FOLDER, readCatalog } from '../../plugins/records/services/skil
 import { skillQuestions } from '../../test/corpus/skills/rates.ts';
 
 /*
- * How much it costs a chat that its prompt lists the skills that fit: the index, once for a process; then the choice and the text for each message, a question as users
- * ask it and three long messages. CPU time of one process. `npm run bench:skills`.
+ * How much it costs a chat that its prompt lists the skills that fit: the index, once for a process; then the choice
+ * and the text for each message, a question as users ask it and three long messages. CPU time of one process.
+ * `npm run bench:skills`.
  */
 
 const ROUNDS = 15;

@@ -6,8 +6,9 @@ import { giveRoom, TOKEN, withGateway } from './gateway.ts';
 import { load, median } from './load.ts';
 
 /*
- * How long the gateway takes to be ready, and how much memory it holds: `npm run bench:start [-- --rounds 5] [-- --beside DIR]`.
- * Each number is of a process of its own, started as `npm start` does. README.md says how to read them.
+ * How long the gateway takes to be ready, and how much memory it holds:
+ * `npm run bench:start [-- --rounds 5] [-- --beside DIR]`. Each number is of a process of its own, started as
+ * `npm start` does. README.md says how to read them.
  */
 
 /** Milliseconds after which an idle process has collected its garbage. */
@@ -43,7 +44,8 @@ async function main(): Promise<void> {
     first: [],
     warm: [],
   }));
-  // In turn, so that the machine's other work hits all alike. The compile cache of a tree is deleted before each `first` start.
+  // In turn, so that the machine's other work hits all alike. The compile cache of a tree is deleted before each
+  // `first` start.
   for (let round = 0; round < rounds; round += 1) {
     for (const { root, first, warm } of trees) {
       await rm(path.join(root, 'node_modules/.cache/gateway'), { recursive: true, force: true });

@@ -9,9 +9,10 @@ import type { Tally } from './numbered-stream.ts';
 import { createStreamClient, type StreamClient } from './stream-client.ts';
 
 /*
- * A thousand chats with an agent that stream at one time (`/api/v2/chat/stream?a2ui=true`): what each costs in memory, whether that stays the same
- * while they stream, and whether every chunk of each arrives, in order. Before that, how soon an agent's new prompt counts while 50 streams run.
- * `npm run bench:streams [-- --quick]`. README.md says how to read it.
+ * A thousand chats with an agent that stream at one time (`/api/v2/chat/stream?a2ui=true`): what each costs in memory,
+ * whether that stays the same while they stream, and whether every chunk of each arrives, in order. Before that, how
+ * soon an agent's new prompt counts while 50 streams run. `npm run bench:streams [-- --quick]`. README.md says how to
+ * read it.
  */
 
 const isQuick = process.argv.includes('--quick');

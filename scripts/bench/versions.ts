@@ -6,9 +6,10 @@ import { load, median, type Shot } from './load.ts';
 import { margin, mean } from './statistics.ts';
 
 /*
- * What requests cost in this version of the gateway, compared with another: `npm run bench:versions -- --beside DIR [--pairs 10]
- * [--only TITLE]`. Each figure is of a process of its own, alone on the machine but for the benchmark and its provider; the
- * versions take turns in who comes first. README.md says how to read it.
+ * What requests cost in this version of the gateway, compared with another:
+ * `npm run bench:versions -- --beside DIR [--pairs 10] [--only TITLE]`. Each figure is of a process of its own, alone
+ * on the machine but for the benchmark and its provider; the versions take turns in who comes first. README.md says how
+ * to read it.
  */
 
 const here = path.dirname(fileURLToPath(import.meta.url));

@@ -6,9 +6,11 @@ import pg from 'pg';
 import type { Order, Score, Shape } from './workflow/contender.ts';
 
 /*
- * Steps a second of the workflow engine, compared with DBOS Transact and with the least that any engine with this data can do (a bare loop of
- * fused writes), on one PostgreSQL, in turn; and what `/jobs` costs compared with `/v1/workflow-runs`. Quote the ratios: absolute numbers are the machine's.
- * `npm run bench:workflow [-- --quick] [-- --json]`. PostgreSQL: `BENCH_POSTGRES`, default postgres://root@127.0.0.1:5432.
+ * Steps a second of the workflow engine, compared with DBOS Transact and with the least that any engine with this data
+ * can do (a bare loop of fused writes), on one PostgreSQL, in turn; and what `/jobs` costs compared with
+ * `/v1/workflow-runs`. Quote the ratios: absolute numbers are the machine's.
+ * `npm run bench:workflow [-- --quick] [-- --json]`. PostgreSQL: `BENCH_POSTGRES`, default
+ * postgres://root@127.0.0.1:5432.
  */
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -22,7 +24,10 @@ const CONCURRENCY = [1, 8, 32] as const;
 /** Finished runs in the tables of the second engine. */
 const HISTORY = isQuick ? 10_000 : 100_000;
 
-/** The contenders. `crowded` is the engine with many finished runs in its tables; `http` is `/v1/workflow-runs`, `jobs` and `memory` are `/jobs` with jobs in PostgreSQL and in memory. */
+/**
+ * The contenders. `crowded` is the engine with many finished runs in its tables; `http` is `/v1/workflow-runs`, `jobs`
+ * and `memory` are `/jobs` with jobs in PostgreSQL and in memory.
+ */
 const CONTENDERS = {
   engine: { file: 'engine.ts' },
   crowded: { file: 'engine.ts', history: HISTORY },
@@ -74,7 +79,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Brings each contender into the state of a process that has run for long: its code is compiled, and the database has statistics of its tables. */
+/**
+ * Brings each contender into the state of a process that has run for long: its code is compiled, and the database has
+ * statistics of its tables.
+ */
 async function warmUp(running: readonly Running[], admin: pg.Client): Promise<void> {
   for (const contender of running) {
     for (const shape of SHAPES) await contender.measure({ shape, concurrency: 8, milliseconds: 1500 });
@@ -88,7 +96,10 @@ async function warmUp(running: readonly Running[], admin: pg.Client): Promise<vo
   await admin.query('checkpoint');
 }
 
-/** Medians over the rounds; within a round the contenders take turns, so that other load on the machine affects all of them alike. */
+/**
+ * Medians over the rounds; within a round the contenders take turns, so that other load on the machine affects all of
+ * them alike.
+ */
 async function compare(running: readonly Running[], order: Order): Promise<Result> {
   const scores = new Map<Name, Score[]>(running.map(({ name }) => [name, []]));
   for (let round = 0; round < ROUNDS; round += 1) {

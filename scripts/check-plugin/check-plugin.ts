@@ -20,7 +20,8 @@ export interface CheckResult {
 }
 
 /**
- * Checks the plugin in `folder`, on each of `databases`. The default export of its own `conformance.ts` gives the options.
+ * Checks the plugin in `folder`, on each of `databases`. The default export of its own `conformance.ts` gives the
+ * options.
  *
  * @throws Error for an invalid database, and for a `conformance.ts` that cannot be imported
  */

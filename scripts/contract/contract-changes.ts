@@ -29,9 +29,10 @@ const NAME =
   /^(?:export )?(?:declare )?(?:abstract )?(?:(?:const|function|class|interface|type|namespace|enum) |\{ )(\w+)/;
 
 /**
- * The differences, by what they require of plugins: a declaration that is gone, or of which a line changed or went, may break them (`major`); new declarations, and lines
- * between the old ones, do not (`minor`). A new member that plugins have to provide is such a line too, although it breaks them: its author has to know
- * that. Changed lines that break no plugin: see `compatible`. Pure.
+ * The differences, by what they require of plugins: a declaration that is gone, or of which a line changed or went, may
+ * break them (`major`); new declarations, and lines between the old ones, do not (`minor`). A new member that plugins
+ * have to provide is such a line too, although it breaks them: its author has to know that. Changed lines that break no
+ * plugin: see `compatible`. Pure.
  *
  * @param compatible names whose changed lines break no plugin, as a maintainer has decided and written down
  */

@@ -22,8 +22,8 @@ export interface ContractState {
 }
 
 /**
- * Compares `api/*.api.md` with the copy of the last release, `api/released/<version>/`. Changes that `api/compatible.json` names (`{ "<declaration>": "<why>" }`)
- * count as compatible.
+ * Compares `api/*.api.md` with the copy of the last release, `api/released/<version>/`. Changes that
+ * `api/compatible.json` names (`{ "<declaration>": "<why>" }`) count as compatible.
  */
 export async function contractState(root: string): Promise<ContractState> {
   const released = await lastRelease(root);

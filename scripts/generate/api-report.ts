@@ -6,8 +6,9 @@ import type { GeneratedFile } from './generated-file.ts';
 import { compilerOptions, type PublicDeclarations } from './public-declarations.ts';
 
 /**
- * What plugins and their tests may import: the `exports` of package.json. `whole`: with the types that are mentioned without being
- * exported, since a change of them is one of the API too; the test kit mentions nearly all of the first entry.
+ * What plugins and their tests may import: the `exports` of package.json. `whole`: with the types that are mentioned
+ * without being exported, since a change of them is one of the API too; the test kit mentions nearly all of the first
+ * entry.
  */
 const ENTRIES = [
   { file: 'kernel/index.ts', report: 'agent-gateway.api.md', whole: true },
@@ -15,8 +16,9 @@ const ENTRIES = [
 ] as const;
 
 /**
- * The public API as text, one file an entry: every export with its signature and members, sorted. A change of the API is
- * a change of these files, to be seen in the diff that makes it. `(undocumented)` stands where a docblock is missing.
+ * The public API as text, one file an entry: every export with its signature and members, sorted. A change of the API
+ * is a change of these files, to be seen in the diff that makes it. `(undocumented)` stands where a docblock is
+ * missing.
  *
  * @throws Error when the declarations cannot be read.
  */

@@ -4,7 +4,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 
-/** The plugins of a folder, by name; none when the folder is missing. A plugin that cannot be imported fails the script. */
+/**
+ * The plugins of a folder, by name; none when the folder is missing. A plugin that cannot be imported fails the script.
+ */
 export async function loadBundledPlugins(folder: string): Promise<Plugin[]> {
   if (!existsSync(folder)) return [];
   const plugins: Plugin[] = [];

@@ -2,6 +2,9 @@
 export interface GeneratedFile {
   /** Relative to the repository. */
   readonly path: string;
-  /** The whole text of the file; `current` is what it holds now, empty when it does not exist. Equal code gives equal text. */
+  /**
+   * The whole text of the file; `current` is what it holds now, empty when it does not exist. Equal code gives equal
+   * text.
+   */
   render(current: string): string;
 }

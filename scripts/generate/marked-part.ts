@@ -1,5 +1,6 @@
 /**
- * The text with other content between the comments `<!-- <name>:start -->` and `<!-- <name>:end -->`. Throws an Error naming the file where they are missing.
+ * The text with other content between the comments `<!-- <name>:start -->` and `<!-- <name>:end -->`. Throws an Error
+ * naming the file where they are missing.
  */
 export function replaceMarked(file: string, name: string, text: string, content: string): string {
   const [first, last] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`];

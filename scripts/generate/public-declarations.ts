@@ -4,7 +4,10 @@ import ts from 'typescript';
 
 /** What plugins and their tests may import, and the declarations behind it. */
 export interface PublicDeclarations {
-  /** The `exports` of package.json that are TypeScript: `agent-gateway/testing` by the file, `testing/index.ts`. In the order of package.json. */
+  /**
+   * The `exports` of package.json that are TypeScript: `agent-gateway/testing` by the file, `testing/index.ts`. In the
+   * order of package.json.
+   */
   readonly entries: ReadonlyMap<string, string>;
   /** The sources, unchecked, with a checker that knows which name is exported from where. */
   readonly program: ts.Program;
@@ -13,8 +16,8 @@ export interface PublicDeclarations {
 }
 
 /**
- * The declarations of all public modules, made once for everything that is generated from them. Types alone are written, and nothing is checked: `npm run types`
- * does that.
+ * The declarations of all public modules, made once for everything that is generated from them. Types alone are
+ * written, and nothing is checked: `npm run types` does that.
  *
  * @throws Error when the declarations cannot be made.
  */

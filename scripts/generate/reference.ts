@@ -7,7 +7,10 @@ import { type Declared, keyOf } from './reference/declaration-index.ts';
 import { mentionsOf } from './reference/mentioned.ts';
 import { type ReferenceLinks, renderIndex, renderPage } from './reference/render.ts';
 
-/** The reference of what plugins may import, as pages of docs/reference/: every exported name with its signature, its docblock and those of its members. */
+/**
+ * The reference of what plugins may import, as pages of docs/reference/: every exported name with its signature, its
+ * docblock and those of its members.
+ */
 export function referenceFiles(contract: PublicContract, catalogues: Catalogues): readonly GeneratedFile[] {
   const links = linksOf(contract, catalogues);
   return [
@@ -22,7 +25,10 @@ export function referenceFiles(contract: PublicContract, catalogues: Catalogues)
 /** Catalogues of errors, by their exported names. */
 type Catalogues = ReadonlyMap<string, ReadonlyMap<string, ErrorDefinition>>;
 
-/** The catalogues of errors that the public modules export. The declarations have their names alone, so the modules are imported. */
+/**
+ * The catalogues of errors that the public modules export. The declarations have their names alone, so the modules are
+ * imported.
+ */
 export async function loadErrorCatalogues(root: string, modules: Iterable<string>): Promise<Catalogues> {
   const catalogues = new Map<string, ReadonlyMap<string, ErrorDefinition>>();
   for (const file of modules) {

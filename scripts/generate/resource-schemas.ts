@@ -20,7 +20,10 @@ export async function loadBundledKinds(plugins: string): Promise<KindDeclaration
   return [...kinds.values()].sort((a, b) => (a.kind < b.kind ? -1 : 1));
 }
 
-/** A JSON Schema for each kind (`schemas/model.schema.json`), and one for files of several (`schemas/resource.schema.json`). */
+/**
+ * A JSON Schema for each kind (`schemas/model.schema.json`), and one for files of several
+ * (`schemas/resource.schema.json`).
+ */
 export function resourceSchemaFiles(kinds: readonly KindDeclaration[]): readonly GeneratedFile[] {
   return [
     ...kinds.map((kind) => schemaFile(kebab(kind.kind), kindJsonSchema(kind))),

@@ -49,8 +49,8 @@ export function isPart(name: string, features: ReadonlySet<string>): boolean {
 }
 
 /**
- * The text without the parts of other features, which stand between `//#if <feature>` and `//#else` or `//#end`. Imports of TypeScript that are then
- * unused are removed as well.
+ * The text without the parts of other features, which stand between `//#if <feature>` and `//#else` or `//#end`.
+ * Imports of TypeScript that are then unused are removed as well.
  */
 export function withFeatures(text: string, features: ReadonlySet<string>, isTypeScript: boolean): string {
   const open: boolean[] = [];

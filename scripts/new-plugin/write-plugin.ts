@@ -38,8 +38,8 @@ export interface WrittenPlugin {
 }
 
 /**
- * Writes a plugin of that name: as a package in `dir`, or into the bundled plugins with its test next to theirs. It appears whole,
- * in one move: a running gateway that watches the folder never sees half of it.
+ * Writes a plugin of that name: as a package in `dir`, or into the bundled plugins with its test next to theirs. It
+ * appears whole, in one move: a running gateway that watches the folder never sees half of it.
  *
  * @throws Error for a name that is invalid or taken.
  */
@@ -77,7 +77,10 @@ async function exists(file: string): Promise<boolean> {
   return (await stat(file).catch(() => undefined)) !== undefined;
 }
 
-/** Replaces the template's names in every file, and in the files' own names, and removes the parts of features that were not chosen. */
+/**
+ * Replaces the template's names in every file, and in the files' own names, and removes the parts of features that were
+ * not chosen.
+ */
 async function fill(
   folder: string,
   words: Readonly<Record<string, string>>,

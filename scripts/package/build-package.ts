@@ -12,8 +12,9 @@ const CODE = ['cli', 'foundation', 'kernel', 'plugins', 'testing'];
 const BESIDE = ['LICENSE', 'README.md', 'CHANGELOG.md', 'docs', 'schemas'];
 
 /**
- * Makes the package `agent-gateway` in `folder`, which is emptied first: the files of the repository at their places, TypeScript as JavaScript of the
- * same lines and columns, declarations of what the `exports` lead to, and a `package.json` of its own. Node strips no types below `node_modules`.
+ * Makes the package `agent-gateway` in `folder`, which is emptied first: the files of the repository at their places,
+ * TypeScript as JavaScript of the same lines and columns, declarations of what the `exports` lead to, and a
+ * `package.json` of its own. Node strips no types below `node_modules`.
  *
  * @throws Error when the declarations cannot be made
  */

@@ -13,7 +13,8 @@ interface RepositoryManifest {
 /**
  * The `package.json` of the package that is installed: the same names and exports, of JavaScript and declarations.
  *
- * @param imported the packages that the declarations import: for one that ships no types, its `@types` package is installed too
+ * @param imported the packages that the declarations import: for one that ships no types, its `@types` package is
+ * installed too
  */
 export function packageManifest(repository: RepositoryManifest, imported: ReadonlySet<string>): object {
   const { name, version, description, license, bin, exports, dependencies, devDependencies } = repository;

@@ -6,7 +6,10 @@ import {
 import { toolContext } from '../../test/plugins/agent-engine/services/tool-context.ts';
 import { type ExampleCall, partsOf } from './skill-parts.ts';
 
-/** The tools that give the same answer each time. Examples show no results of other tools: this check could not verify them. */
+/**
+ * The tools that give the same answer each time. Examples show no results of other tools: this check could not verify
+ * them.
+ */
 export const REPEATABLE: ReadonlySet<string> = new Set(['calculator', 'execute_code']);
 
 /** What the check of the examples needs. */

@@ -83,8 +83,8 @@ function sectionOf(prose: string, title: string): string {
 }
 
 /**
- * Between backticks `word-word` is a skill and `word_word` a tool, unless it is a name out of a fenced block of the same text: a column of a
- * table, a program.
+ * Between backticks `word-word` is a skill and `word_word` a tool, unless it is a name out of a fenced block of the
+ * same text: a column of a table, a program.
  */
 function nameProblems(own: string, { prose, fences }: SkillParts, { skills, tools }: KnownNames): string[] {
   const fenced = fences.map(({ text }) => text).join('\n');

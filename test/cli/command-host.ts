@@ -1,8 +1,8 @@
 import type { Outcome } from '../../cli/outcome.ts';
 
 /*
- * A process that runs commands of `saas-api` one after the other, each in its own folder and with its own variables alone: what they load is
- * loaded once. See `outcomeOf` in `command.ts`.
+ * A process that runs commands of `saas-api` one after the other, each in its own folder and with its own variables
+ * alone: what they load is loaded once. See `outcomeOf` in `command.ts`.
  */
 
 /** What the process is asked. */

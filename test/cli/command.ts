@@ -59,8 +59,9 @@ const turns = new Semaphore(1);
 let host: ChildProcess | undefined;
 
 /**
- * What `check`, `openapi` or `plugins` finds, in a process that the commands of these tests share: to load the gateway takes ten times as long as most of what
- * they do. What only a process of its own shows (how it ends, what it reads and writes, which Node it finds) is for `run`.
+ * What `check`, `openapi` or `plugins` finds, in a process that the commands of these tests share: to load the gateway
+ * takes ten times as long as most of what they do. What only a process of its own shows (how it ends, what it reads and
+ * writes, which Node it finds) is for `run`.
  */
 export function outcomeOf(
   folder: string,

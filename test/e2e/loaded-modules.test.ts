@@ -5,7 +5,10 @@ import { startFakeProvider } from '../support/fake-provider.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { available } from '../support/services.ts';
 
-/** Notes the package of each module that is loaded, by `import` or `require`, in a file of the working directory, and at the end the fetch of Node. */
+/**
+ * Notes the package of each module that is loaded, by `import` or `require`, in a file of the working directory, and at
+ * the end the fetch of Node.
+ */
 const RECORDER = `
   import { appendFileSync } from 'node:fs';
   import { registerHooks } from 'node:module';

@@ -8,7 +8,10 @@ import { plain, startFakeProvider } from '../support/fake-provider.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { until } from '../support/until.ts';
 
-/** A proxy of a company: it asks for a password, leads to one port of this machine whatever the host is called, and lets no call to `forbidden.test` out. */
+/**
+ * A proxy of a company: it asks for a password, leads to one port of this machine whatever the host is called, and lets
+ * no call to `forbidden.test` out.
+ */
 async function startProxy(t: ExecutionContext, port: number) {
   const asked: string[] = [];
   const sockets = new Set<net.Socket>();

@@ -9,8 +9,8 @@ import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 
 /*
- * Two replicas of one deployment, as far as leases, queue and events go: on PostgreSQL with and without Redis, and on MariaDB
- * with Redis, which is then lost and comes back.
+ * Two replicas of one deployment, as far as leases, queue and events go: on PostgreSQL with and without Redis, and on
+ * MariaDB with Redis, which is then lost and comes back.
  */
 
 const Happened = defineEvent('both.happened', Type.Object({ id: Type.String() }));

@@ -11,8 +11,8 @@ export interface Replica {
 }
 
 /**
- * Starts two replicas at once on one empty database. Replicas on a SQLite file are processes: within one process they would
- * share the file's locks.
+ * Starts two replicas at once on one empty database. Replicas on a SQLite file are processes: within one process they
+ * would share the file's locks.
  */
 export async function startReplicas(
   t: ExecutionContext,

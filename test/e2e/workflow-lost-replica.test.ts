@@ -49,7 +49,10 @@ async function startSome(client: Client, definition: string, name: string, runs:
   await Promise.all(some);
 }
 
-/** Waits for the end of all runs, and gives the longest time that one of them stood still: from one of its calls to the next. */
+/**
+ * Waits for the end of all runs, and gives the longest time that one of them stood still: from one of its calls to the
+ * next.
+ */
 async function longestGap(
   t: ExecutionContext,
   client: Client,

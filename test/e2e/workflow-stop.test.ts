@@ -16,7 +16,10 @@ const step = { id: 'work', type: 'acme/hold' };
 /** Events of a run whose step is under way: it was started, its start node completed, the step started. */
 const BEGUN = 3;
 
-/** A plugin that needs the engine and adds a step, which ends when the test says so and works as long as the plugin is there. */
+/**
+ * A plugin that needs the engine and adds a step, which ends when the test says so and works as long as the plugin is
+ * there.
+ */
 function acmePlugin() {
   const held = new Map<string, () => void>();
   const log: string[] = [];

@@ -13,8 +13,8 @@ import { markOf, readBlocks } from './readme-blocks.ts';
 import { openShell, type Shell } from './shell.ts';
 
 /*
- * docs/backup.md as an operator follows it. A fence says to which part it belongs (`prepare`, `backup`, `restore`), and to which family of databases where it is
- * not for all.
+ * docs/backup.md as an operator follows it. A fence says to which part it belongs (`prepare`, `backup`, `restore`), and
+ * to which family of databases where it is not for all.
  */
 
 const blocks = readBlocks(await readFile(path.resolve(import.meta.dirname, '../../docs/backup.md'), 'utf8'));
@@ -107,7 +107,10 @@ for (const family of FAMILIES) {
   });
 }
 
-/** Whether the tools of the family are there, and as new as the server; else the test is skipped, or failed with `REQUIRE_SERVICES=1`. */
+/**
+ * Whether the tools of the family are there, and as new as the server; else the test is skipped, or failed with
+ * `REQUIRE_SERVICES=1`.
+ */
 async function hasTools(t: ExecutionContext, { family, ask }: FreshDatabase): Promise<boolean> {
   if (family === 'sqlite') return true;
   const tool = TOOLS[family];

@@ -9,10 +9,10 @@ import { type Block, hasForm, looksLike, markOf, readBlocks } from './readme-blo
 import { openShell, type Shell } from './shell.ts';
 
 /*
- * The README, the guides and the READMEs of the parts as a reader follows them. In each section, from top to bottom: `start` starts a gateway with
- * the variables that the command sets, `run` is typed into a shell, `output` is what that wrote, `printed` is what the gateway wrote for a
- * person, `file=<path>` is saved. The variables of the block `setup` are there in every section. How to back up and restore is followed
- * by `backup.test.ts`.
+ * The README, the guides and the READMEs of the parts as a reader follows them. In each section, from top to bottom:
+ * `start` starts a gateway with the variables that the command sets, `run` is typed into a shell, `output` is what that
+ * wrote, `printed` is what the gateway wrote for a person, `file=<path>` is saved. The variables of the block `setup`
+ * are there in every section. How to back up and restore is followed by `backup.test.ts`.
  */
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -46,7 +46,10 @@ const setup = blocks.find(({ marks }) => marks.includes('setup'))?.text ?? '';
 const SHOWN_URL = 'http://127.0.0.1:8080';
 const START = /^(?:npm ci && )?((?:[A-Z_]+=\S+ )*)npm start$/;
 
-/** Declares a test for each chapter of these documents; a guide is one test, and starts a gateway for each of its chapters. */
+/**
+ * Declares a test for each chapter of these documents; a guide is one test, and starts a gateway for each of its
+ * chapters.
+ */
 export function followChapters(names: readonly string[]): void {
   for (const { name, blocks: all } of documents.filter((one) => names.includes(one.name))) {
     const isGuide = GUIDES.has(name);

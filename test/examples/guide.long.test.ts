@@ -10,8 +10,8 @@ import { available } from '../support/services.ts';
 import { type Block, markOf, readBlocks } from './readme-blocks.ts';
 
 /*
- * What takes too long beside `plugin-guide.long.test.ts`, which runs the guide's plugins and most of its commands: that an editor finds no mistake in its code, and the
- * commands that nothing is expected of but that they succeed.
+ * What takes too long beside `plugin-guide.long.test.ts`, which runs the guide's plugins and most of its commands: that
+ * an editor finds no mistake in its code, and the commands that nothing is expected of but that they succeed.
  */
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -37,7 +37,10 @@ async function run(cwd: string, command: string, ...args: string[]): Promise<str
   }
 }
 
-/** Where a block of code is saved: `file=my-plugins/notes/plugin.ts`, or `typed=conformance.ts` beside the plugin of `npm run new-plugin`. */
+/**
+ * Where a block of code is saved: `file=my-plugins/notes/plugin.ts`, or `typed=conformance.ts` beside the plugin of
+ * `npm run new-plugin`.
+ */
 function placeOf(block: Block): string | undefined {
   const typed = markOf(block, 'typed');
   return typed === undefined ? markOf(block, 'file') : path.join('my-plugins/weather', typed);
@@ -85,7 +88,8 @@ test.serial("the guide's code has no mistake that an editor would show", async (
   }
   t.true(code.length > 10);
   await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }');
-  // The declarations that the guide's `npm run package` has made: the sources would be checked as well, which takes a minute.
+  // The declarations that the guide's `npm run package` has made: the sources would be checked as well, which takes a
+  // minute.
   const { exports } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
     exports: Record<string, string>;
   };

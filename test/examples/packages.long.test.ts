@@ -9,8 +9,9 @@ import { sample } from '../support/sample.ts';
 import { available } from '../support/services.ts';
 
 /*
- * The examples as their users have them: each is packed, installed beside the packed gateway into an empty folder, and its tests are checked and run there
- * against what was installed. Nothing is fetched: third-party packages are those of this repository.
+ * The examples as their users have them: each is packed, installed beside the packed gateway into an empty folder, and
+ * its tests are checked and run there against what was installed. Nothing is fetched: third-party packages are those of
+ * this repository.
  */
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -63,7 +64,10 @@ async function installGateway(base: string): Promise<void> {
   ]);
 }
 
-/** Builds and packs a copy of the example, and installs the tarball into an empty folder with its tests. Returns the folder. */
+/**
+ * Builds and packs a copy of the example, and installs the tarball into an empty folder with its tests. Returns the
+ * folder.
+ */
 async function installExample(base: string, name: string): Promise<string> {
   const sources = path.join(base, 'sources', name);
   const example = path.join(ROOT, 'examples/plugins', name);
@@ -88,7 +92,8 @@ async function installExample(base: string, name: string): Promise<string> {
     'tsconfig.build.json',
     '--listFilesOnly',
   ]);
-  // What is not built from sources belongs to the tests, whose `./plugin.ts` is the installed one, as is whatever else the package exports.
+  // What is not built from sources belongs to the tests, whose `./plugin.ts` is the installed one, as is whatever else
+  // the package exports.
   const isPublished = (file: string) => built.split('\n').includes(file) || file.endsWith('package.json');
   await cp(sources, folder, {
     recursive: true,

@@ -4,7 +4,10 @@ export interface Block {
   readonly section: string;
   /** `bash`, `json`, `ts` … */
   readonly language: string;
-  /** What the fence says after the language: `run`, `start`, `setup`, `output`, `printed`, `file=<path>`, `from=<path>`, `skip=<why>`. */
+  /**
+   * What the fence says after the language: `run`, `start`, `setup`, `output`, `printed`, `file=<path>`, `from=<path>`,
+   * `skip=<why>`.
+   */
   readonly marks: readonly string[];
   readonly text: string;
   /** Of its fence, from 1. */
@@ -39,8 +42,8 @@ export function markOf({ marks }: Block, name: string): string | undefined {
 }
 
 /**
- * True when a text has the form of `shown`: `…` stands for anything inside a line, and a line that is nothing but `…` for
- * any number of lines.
+ * True when a text has the form of `shown`: `…` stands for anything inside a line, and a line that is nothing but `…`
+ * for any number of lines.
  */
 export function looksLike(text: string, shown: string): boolean {
   const pattern = shown
@@ -52,8 +55,8 @@ export function looksLike(text: string, shown: string): boolean {
 }
 
 /**
- * True when a JSON value has the form of `shown`: the same members, with `…` in a string standing for anything. Only that
- * `created` is a number is looked at.
+ * True when a JSON value has the form of `shown`: the same members, with `…` in a string standing for anything. Only
+ * that `created` is a number is looked at.
  */
 export function hasForm(value: unknown, shown: unknown): boolean {
   if (typeof shown === 'string') return typeof value === 'string' && looksLike(value, shown);

@@ -19,7 +19,10 @@ const GATEWAYS: Readonly<Record<Family, number>> = { sqlite: 14, postgres: 1, my
 const MIN_BOUNDARIES = 15;
 /** The rest of a machine's patience: each start of a process is slow while others work. */
 const PATIENCE_MS = 90_000;
-/** A process that a busy machine holds longer than that loses its runs before it is killed, and what was in flight is repeated twice. */
+/**
+ * A process that a busy machine holds longer than that loses its runs before it is killed, and what was in flight is
+ * repeated twice.
+ */
 const LEASE = '6s';
 
 /** Gateways with their databases and the stories that they tell. */

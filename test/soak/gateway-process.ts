@@ -3,8 +3,8 @@ import { startTestGateway } from '../../testing/index.ts';
 import { steady, toggled, words } from './plugins.ts';
 
 /*
- * The gateway of a soak run, in a process of its own so that its heap is its own. Run with --expose-gc. Tells its parent
- * where it listens, and its heap whenever it is asked.
+ * The gateway of a soak run, in a process of its own so that its heap is its own. Run with --expose-gc. Tells its
+ * parent where it listens, and its heap whenever it is asked.
  */
 
 /** What the process tells its parent. */

@@ -3,8 +3,8 @@ import { saveResources } from './saved-resources.ts';
 import { print, startSoakGateway } from './soak-gateway.ts';
 
 /*
- * What must stay steady over time: memory, and requests, while plugins and agents come and go. `npm run soak [-- --quick]`
- * takes some minutes, so it is no part of `npm test`.
+ * What must stay steady over time: memory, and requests, while plugins and agents come and go.
+ * `npm run soak [-- --quick]` takes some minutes, so it is no part of `npm test`.
  */
 
 const isQuick = process.argv.includes('--quick');

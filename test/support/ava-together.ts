@@ -1,6 +1,9 @@
 import real, { registerCompletionHandler } from 'ava';
 
-/** Stands in for `ava` where many test files share a process: what a file declares is collected, and handed to AVA when all files have been read. */
+/**
+ * Stands in for `ava` where many test files share a process: what a file declares is collected, and handed to AVA when
+ * all files have been read.
+ */
 
 /** What a file may ask to be run around its tests. */
 export type Hook = 'before' | 'after' | 'beforeEach' | 'afterEach';

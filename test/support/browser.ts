@@ -17,8 +17,8 @@ const ARGUMENTS = [
 ];
 
 /**
- * A browser that is closed when the test ends. Where there is none it says so and answers `undefined`: the test is skipped then, or, with
- * `REQUIRE_SERVICES=1`, has failed.
+ * A browser that is closed when the test ends. Where there is none it says so and answers `undefined`: the test is
+ * skipped then, or, with `REQUIRE_SERVICES=1`, has failed.
  */
 export async function openBrowser(t: ExecutionContext): Promise<Browser | undefined> {
   if (!existsSync(CHROMIUM)) {

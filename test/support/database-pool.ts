@@ -10,9 +10,10 @@ import { migrateGateway } from '../../kernel/migrate.ts';
 import { createDatabase, type ServerDatabase } from '../../testing/fresh-database.ts';
 
 /**
- * Databases on servers: with the tables of the kernel and of all bundled plugins, or empty. Making these costs a server more than what most tests do with
- * them, so each is lent to one test after the other of a process. In between it becomes what it was: the same tables, and only the rows that migrations
- * write, or none. One that a test has changed otherwise, or to which a connection is still open, is dropped instead.
+ * Databases on servers: with the tables of the kernel and of all bundled plugins, or empty. Making these costs a server
+ * more than what most tests do with them, so each is lent to one test after the other of a process. In between it
+ * becomes what it was: the same tables, and only the rows that migrations write, or none. One that a test has changed
+ * otherwise, or to which a connection is still open, is dropped instead.
  */
 
 type Server = 'postgres' | 'mysql';
@@ -42,7 +43,10 @@ interface WithTables extends Pooled {
 type Ask = <T = Record<string, unknown>>(sql: string) => Promise<T[]>;
 
 const idle: Record<Server, WithTables[]> = { postgres: [], mysql: [] };
-/** Of PostgreSQL only, which copies hundreds of files for each and writes all that it has in memory to the disk; MariaDB makes a folder. */
+/**
+ * Of PostgreSQL only, which copies hundreds of files for each and writes all that it has in memory to the disk; MariaDB
+ * makes a folder.
+ */
 const idleEmpty: Empty[] = [];
 
 /** Lends one with tables that is idle, or a new one. `server`: the URL of the server. */
@@ -80,7 +84,10 @@ async function lendOf<P extends Pooled>(all: P[], ways: Ways<P>): Promise<Lent> 
 
 let isCleared = false;
 
-/** Drops what is idle when the tests of this process have ended. AVA cannot be imported by the processes that tests start. */
+/**
+ * Drops what is idle when the tests of this process have ended. AVA cannot be imported by the processes that tests
+ * start.
+ */
 async function clearAtTheEnd(): Promise<void> {
   if (isCleared) return;
   isCleared = true;
@@ -213,7 +220,9 @@ const WITHOUT_REFERENCES = {
   mysql: 'set foreign_key_checks = 0',
 };
 
-/** Tables, columns, indexes, references, rules, rights: everything that a test may change besides rows, as one value. */
+/**
+ * Tables, columns, indexes, references, rules, rights: everything that a test may change besides rows, as one value.
+ */
 const SHAPE = {
   postgres: `
     select md5(string_agg(part, chr(10) order by part)) as shape from (

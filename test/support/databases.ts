@@ -37,8 +37,9 @@ export interface FreshDatabase {
 }
 
 /**
- * A database of the family with the tables of the kernel and of the bundled plugins, and without rows but those that migrations write. Answers
- * `undefined` when its server is missing (the test is then marked as skipped, or failed with `REQUIRE_SERVICES=1`).
+ * A database of the family with the tables of the kernel and of the bundled plugins, and without rows but those that
+ * migrations write. Answers `undefined` when its server is missing (the test is then marked as skipped, or failed with
+ * `REQUIRE_SERVICES=1`).
  *
  * @example
  * const fresh = await gatewayDatabase(t, 'postgres');
@@ -77,12 +78,17 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
 
 type OnDatabase = (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>;
 
-/** Defines one test per family; each run has a database of its own that is ready for a gateway, see `gatewayDatabase`. */
+/**
+ * Defines one test per family; each run has a database of its own that is ready for a gateway, see `gatewayDatabase`.
+ */
 export function eachGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
   each(test, title, gatewayDatabase, run);
 }
 
-/** The same with one family, by the seed, and with all in `npm run test:long`: where a test takes seconds, and what differs between the families has tests of its own. */
+/**
+ * The same with one family, by the seed, and with all in `npm run test:long`: where a test takes seconds, and what
+ * differs between the families has tests of its own.
+ */
 export function sampledGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
   const withSeed: OnDatabase = (t, fresh) => {
     t.log(`TEST_SEED=${SEED}`);

@@ -10,8 +10,8 @@ import Docker from 'dockerode';
 export const SANDBOX_IMAGE = 'svc-sandbox-test:1';
 
 /**
- * True when a real Docker engine answers and has the test image, which is made of this machine's own files where it is missing.
- * Otherwise logs what is missing and lets the test pass as skipped, or, with `TRY_DOCKER=1`, fails it.
+ * True when a real Docker engine answers and has the test image, which is made of this machine's own files where it is
+ * missing. Otherwise logs what is missing and lets the test pass as skipped, or, with `TRY_DOCKER=1`, fails it.
  */
 export async function dockerAvailable(t: ExecutionContext): Promise<boolean> {
   known ??= prepare();

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /*
- * The test files in which a test failed, of a TAP report, one a line: `node test/support/failed-files.ts <report>`. Exits with 1 when a
- * failure belongs to no file, such as a process that ended.
+ * The test files in which a test failed, of a TAP report, one a line: `node test/support/failed-files.ts <report>`.
+ * Exits with 1 when a failure belongs to no file, such as a process that ended.
  */
 
 const SEPARATOR = ' › ';

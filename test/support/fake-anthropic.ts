@@ -45,7 +45,9 @@ export function anthropicFailure(
   return json(status, { type: 'error', error, request_id: 'req_fake' }, headers);
 }
 
-/** The events of a stream, each with its name and its blank line. Texts and arguments come in pieces of 4 characters. */
+/**
+ * The events of a stream, each with its name and its blank line. Texts and arguments come in pieces of 4 characters.
+ */
 export function anthropicEvents({
   content = [HELLO],
   stop_reason = 'end_turn',

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An experience hub of somebody else: it takes every node, has one gene, and delivers what a test signs with its key. */
+/**
+ * An experience hub of somebody else: it takes every node, has one gene, and delivers what a test signs with its key.
+ */
 export interface FakeHub {
   /** On the loopback interface, by name. */
   readonly url: string;

@@ -51,8 +51,9 @@ export async function temporaryFolder(t: ExecutionContext): Promise<string> {
 }
 
 /**
- * Starts `kernel/main.js` on a free port and waits until it is ready. The process sees only the variables given here (and
- * `PATH`); its working directory, and with it `gateway.yaml` and the data folder, is `folder`. It ends with the test.
+ * Starts `kernel/main.js` on a free port and waits until it is ready. The process sees only the variables given here
+ * (and `PATH`); its working directory, and with it `gateway.yaml` and the data folder, is `folder`. It ends with the
+ * test.
  *
  * @throws Error with the output of a process that ended instead.
  */

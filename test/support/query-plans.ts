@@ -14,8 +14,9 @@ export interface PlanLimits {
 }
 
 /**
- * What is wrong with the plan of a statement that reads: large tables read from end to end, many rows sorted, or read only to be thrown away. On the servers the rows are counted
- * while the statement runs; SQLite tells the shape of a plan alone. Each with the plan; empty where nothing is wrong.
+ * What is wrong with the plan of a statement that reads: large tables read from end to end, many rows sorted, or read
+ * only to be thrown away. On the servers the rows are counted while the statement runs; SQLite tells the shape of a
+ * plan alone. Each with the plan; empty where nothing is wrong.
  */
 export async function planProblems(
   family: Family,
@@ -141,7 +142,10 @@ function filesortsIn(node: unknown, name = ''): readonly object[] {
   return name === 'filesort' ? [node, ...below] : below;
 }
 
-/** Rows that a filesort sorts. Keys that come out of an index alone are not counted. With a limit it puts out no more than that, so what it is given is looked at. */
+/**
+ * Rows that a filesort sorts. Keys that come out of an index alone are not counted. With a limit it puts out no more
+ * than that, so what it is given is looked at.
+ */
 function sortedRows(filesort: { readonly r_limit?: number; readonly r_output_rows?: number }): number {
   if (filesort.r_limit === undefined) return filesort.r_output_rows ?? 0;
   return Math.max(0, ...tablesIn(filesort).map((table) => (table.using_index ? 0 : (table.r_rows ?? 0))));

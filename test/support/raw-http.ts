@@ -41,7 +41,9 @@ export async function connect(url: string): Promise<RawConnection> {
   };
 }
 
-/** Says `text` on a connection of its own and returns what came until the server closed it; `text` should ask for that. */
+/**
+ * Says `text` on a connection of its own and returns what came until the server closed it; `text` should ask for that.
+ */
 export async function exchange(url: string, text: string | Uint8Array): Promise<string> {
   const connection = await connect(url);
   connection.write(text);

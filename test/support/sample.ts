@@ -15,8 +15,9 @@ export function sample<T>(t: ExecutionContext, items: readonly T[], count: numbe
 }
 
 /**
- * The same, silently, where tests are declared, one for each item: `for (const form of chosen('two replicas', FORMS, 1)) test(…)`. Each title has a choice of its own;
- * without one it is that of `sample`.
+ * The same, silently, where tests are declared, one for each item:
+ * `for (const form of chosen('two replicas', FORMS, 1)) test(…)`. Each title has a choice of its own; without one it is
+ * that of `sample`.
  */
 export function chosen<T>(title: string, items: readonly T[], count: number): readonly T[] {
   if (isWhole || items.length <= count) return items;

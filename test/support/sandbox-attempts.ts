@@ -4,10 +4,14 @@ import type { Sandbox, SandboxResult } from '../../plugins/agent-engine/contract
 import { sandboxJob } from './sandbox.ts';
 import { until } from './until.ts';
 
-/** Opens the sandbox of the test file once; undefined, with the reason logged, where this machine has none of that kind. */
+/**
+ * Opens the sandbox of the test file once; undefined, with the reason logged, where this machine has none of that kind.
+ */
 export type OpenSandbox = (t: ExecutionContext) => Promise<Sandbox | undefined>;
 
-/** What every engine must do with well-meant code and with hostile code. Registers the tests in the file that calls it. */
+/**
+ * What every engine must do with well-meant code and with hostile code. Registers the tests in the file that calls it.
+ */
 export function sandboxAttempts(open: OpenSandbox): void {
   const attempt = (title: string, body: (t: ExecutionContext, sandbox: Sandbox) => Promise<void>) => {
     test(title, async (t) => {
@@ -241,7 +245,9 @@ print(total < 200_000_000)`;
   });
 }
 
-/** True while a process of this machine, in whatever namespace, has this in its command line (NUL between arguments). */
+/**
+ * True while a process of this machine, in whatever namespace, has this in its command line (NUL between arguments).
+ */
 export async function isRunning(commandLine: string): Promise<boolean> {
   const names = await readdir('/proc');
   const lines = await Promise.all(

@@ -1,4 +1,6 @@
-/** A gateway's stand-in that can be killed: runs the shell script of its first argument in the local sandbox, and waits. */
+/**
+ * A gateway's stand-in that can be killed: runs the shell script of its first argument in the local sandbox, and waits.
+ */
 import { openTestSandbox, sandboxJob } from './sandbox.ts';
 
 const sandbox = await openTestSandbox({ mode: 'local' });

@@ -9,7 +9,10 @@ export interface StatementRecord {
   run(query: CompiledQuery): Promise<readonly Record<string, unknown>[]>;
 }
 
-/** Records what an open database is sent from now on, with the values of each statement, by its own connections: transactions and the ORM's statements too. */
+/**
+ * Records what an open database is sent from now on, with the values of each statement, by its own connections:
+ * transactions and the ORM's statements too.
+ */
 export function recordStatements(database: Pick<Database, 'system'>): StatementRecord {
   const client = database.system().getConnection().getClient();
   const executor: QueryExecutor = client.getExecutor();

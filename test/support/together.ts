@@ -6,14 +6,20 @@ import type { ExecutionContext } from 'ava';
 import { Semaphore } from '../../foundation/base/semaphore.ts';
 import { beginFile, type Declaration, type Hook, real } from './ava-together.ts';
 
-/** Tests under way at one time in a process: enough that what waits keeps nobody, few enough that no wait is starved. */
+/**
+ * Tests under way at one time in a process: enough that what waits keeps nobody, few enough that no wait is starved.
+ */
 const AT_ONCE = 6;
-/** What has a process of its own, by its name: it changes the process, counts its modules, or is part of the long tests. */
+/**
+ * What has a process of its own, by its name: it changes the process, counts its modules, or is part of the long tests.
+ */
 const APART = /\.(?:alone|long)\.test\.ts$/;
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** The test files of these folders, without those apart and those of folders with a `!`. Paths from the root, sorted. */
+/**
+ * The test files of these folders, without those apart and those of folders with a `!`. Paths from the root, sorted.
+ */
 export function filesOf(folders: readonly string[]): readonly string[] {
   const excluded = folders.filter((folder) => folder.startsWith('!')).map((folder) => `${folder.slice(1)}/`);
   return folders
@@ -24,8 +30,9 @@ export function filesOf(folders: readonly string[]): readonly string[] {
 }
 
 /**
- * Runs all test files of these folders in this process: a process for each costs more than most of their tests. Each file is written as if it were
- * alone, and can be run alone with `npx ava <file>`. Its titles begin with its path here; its hooks and serial tests concern that file only.
+ * Runs all test files of these folders in this process: a process for each costs more than most of their tests. Each
+ * file is written as if it were alone, and can be run alone with `npx ava <file>`. Its titles begin with its path here;
+ * its hooks and serial tests concern that file only.
  */
 export async function together(...folders: readonly string[]): Promise<void> {
   const own = pathToFileURL(path.join(import.meta.dirname, 'ava-together.ts')).href;
@@ -110,7 +117,8 @@ function register(file: string, declared: readonly Declaration[], places: Semaph
     const kept = flags.filter((flag) => flag !== 'serial');
     declare(kept, `${file} › ${title}`, flags.includes('todo') ? undefined : turn, rest);
   }
-  // AVA begins tests in the order in which they were declared, so that all serial ones of a file stand in line a tick later.
+  // AVA begins tests in the order in which they were declared, so that all serial ones of a file stand in line a tick
+  // later.
   async function afterSerial(): Promise<void> {
     await Promise.resolve();
     await serial;

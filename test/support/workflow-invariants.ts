@@ -128,8 +128,9 @@ const FAULTS_OF_TABLES = `
 const LEASES_LAPSE_WITHIN_MS = 30_000;
 
 /**
- * What is wrong in the tables when every run is over, looked at past the gateway. `living`: workers that may be alive at most, once the leases of those
- * that were killed have lapsed: a worker that died having nothing to do leaves nothing for which anybody waits.
+ * What is wrong in the tables when every run is over, looked at past the gateway. `living`: workers that may be alive
+ * at most, once the leases of those that were killed have lapsed: a worker that died having nothing to do leaves
+ * nothing for which anybody waits.
  */
 export async function faultsOfTables(ask: FreshDatabase['ask'], living: number): Promise<string[]> {
   const faults = await ask(FAULTS_OF_TABLES);

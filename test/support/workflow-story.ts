@@ -41,7 +41,8 @@ export const STORY_END: Readonly<Record<string, 'completed' | 'skipped'>> = {
 export const STORY_CALLS: readonly string[] = ['a', 'b', 'c', 'd', 'e'];
 
 /**
- * A bit of everything: a call, a fork and its join, a condition whose other path dies, a person, an agent, and an outcome whose path dies.
+ * A bit of everything: a call, a fork and its join, a condition whose other path dies, a person, an agent, and an
+ * outcome whose path dies.
  */
 export function storyGraph(url: string): Graph {
   return {
@@ -111,9 +112,9 @@ export class Unanswered extends Error {
 const APPROVAL = { outcome: 'approve', output: { by: 'a person' }, variables: { isApproved: true } };
 
 /**
- * Starts the run of a story, completes its task, and waits for its end, as a careful client does: what was not acknowledged is said again, with
- * the same key and the same words. What was acknowledged must be there already; where it is not, `broken` says so. Throws `Unanswered` when
- * the gateway goes away.
+ * Starts the run of a story, completes its task, and waits for its end, as a careful client does: what was not
+ * acknowledged is said again, with the same key and the same words. What was acknowledged must be there already; where
+ * it is not, `broken` says so. Throws `Unanswered` when the gateway goes away.
  *
  * @param patienceMs for the run to come to its end
  */

@@ -15,15 +15,19 @@ import type { Subject } from './subject.ts';
 
 /** The order in which there is something to read, and at last to delete. */
 const METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'];
-/** Milliseconds of CPU time for which one piece of work may keep the event loop; at the first call, which imports and compiles, more. */
+/**
+ * Milliseconds of CPU time for which one piece of work may keep the event loop; at the first call, which imports and
+ * compiles, more.
+ */
 const BUSY_MS = 200;
 const FIRST_BUSY_MS = 1_000;
 /** Milliseconds in which timers and listeners that handlers leave behind may fail. */
 const LINGER = 500;
 
 /**
- * Sends each sample twice to each route and gRPC method: no answer is a failure of the gateway, and all are what the route declares. No handler blocks the event loop, or
- * keeps the suite waiting. Errors that handlers leave unhandled are collected by the code that runs the check.
+ * Sends each sample twice to each route and gRPC method: no answer is a failure of the gateway, and all are what the
+ * route declares. No handler blocks the event loop, or keeps the suite waiting. Errors that handlers leave unhandled
+ * are collected by the code that runs the check.
  */
 export async function answersCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(subject, async (gateway) => {
@@ -151,11 +155,16 @@ const LOOK_MS = 10;
 
 /** How long the event loop was kept from its next turn. */
 interface BusyLoop extends Disposable {
-  /** The longest piece of work without a turn since this was asked last, in milliseconds of the CPU time of this thread. */
+  /**
+   * The longest piece of work without a turn since this was asked last, in milliseconds of the CPU time of this thread.
+   */
   longest(): number;
 }
 
-/** Measures the event loop. CPU time counts, since on a busy machine a process waits for its turn through no fault of its own. */
+/**
+ * Measures the event loop. CPU time counts, since on a busy machine a process waits for its turn through no fault of
+ * its own.
+ */
 function meterLoop(): BusyLoop {
   let longest = 0;
   let last = process.threadCpuUsage();

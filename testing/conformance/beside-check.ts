@@ -17,8 +17,8 @@ const SINGLE: readonly (readonly [
 ];
 
 /**
- * Starts the plugin in a gateway with all bundled plugins, after them: what it shares with one of them (a route, a kind, a table, a service, a queue) keeps it from
- * starting, or from getting what is its own.
+ * Starts the plugin in a gateway with all bundled plugins, after them: what it shares with one of them (a route, a
+ * kind, a table, a service, a queue) keeps it from starting, or from getting what is its own.
  */
 export async function besideCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(

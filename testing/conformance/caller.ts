@@ -14,14 +14,17 @@ import { messageOf, placed, type Subject } from './subject.ts';
 
 /** Milliseconds in which a call is answered, where the options say nothing. */
 const DEADLINE = 10_000;
-/** Milliseconds that a stream is read on after its first message, and that one without any is waited for where it does not matter. */
+/**
+ * Milliseconds that a stream is read on after its first message, and that one without any is waited for where it does
+ * not matter.
+ */
 const FOLLOW = 500;
 /** Milliseconds in which a handler ends when its caller has left, and not more than a call may take. */
 const CANCEL = 5_000;
 
 /**
- * How much of a stream is read. `glance`: what comes at once. `first`: until there is a message, and a little more. `whole`: to its end. All of it at most until the
- * deadline; then the call is cancelled.
+ * How much of a stream is read. `glance`: what comes at once. `first`: until there is a message, and a little more.
+ * `whole`: to its end. All of it at most until the deadline; then the call is cancelled.
  */
 export type Patience = 'glance' | 'first' | 'whole';
 
@@ -43,7 +46,10 @@ export interface MethodAnswered {
   readonly failure: string;
 }
 
-/** Calls the plugin's routes and methods, one at a time, each with a deadline. What is wrong with the way in which they answer is in `problems`. */
+/**
+ * Calls the plugin's routes and methods, one at a time, each with a deadline. What is wrong with the way in which they
+ * answer is in `problems`.
+ */
 export class Caller {
   readonly problems = new Set<string>();
   readonly #subject: Subject;
@@ -211,7 +217,10 @@ interface LoggedFailure {
   readonly err?: { readonly message?: string; readonly stack?: string } | string;
 }
 
-/** `: what went wrong (routes/items.ts:12)`: what the log of the gateway says of the failure of a call; empty where it says nothing. */
+/**
+ * `: what went wrong (routes/items.ts:12)`: what the log of the gateway says of the failure of a call; empty where it
+ * says nothing.
+ */
 function failureIn(gateway: TestGateway, requestId: string, options: ConformanceOptions): string {
   const line = gateway.logs().findLast((one) => one.includes(requestId) && one.includes('"err"'));
   if (line === undefined) return '';

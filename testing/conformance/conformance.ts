@@ -15,9 +15,15 @@ import { watchErrors } from './unhandled-errors.ts';
 /** One check. */
 export interface ConformanceCheck {
   readonly title: string;
-  /** Rejects with a `ConformanceError` whose message says what is wrong, a line each. It can be a test as it is: `test(title, run)`. */
+  /**
+   * Rejects with a `ConformanceError` whose message says what is wrong, a line each. It can be a test as it is:
+   * `test(title, run)`.
+   */
   run(): Promise<void>;
-  /** Of a check that was run: there was nothing to check, since the plugin does not run, which an earlier check has said. */
+  /**
+   * Of a check that was run: there was nothing to check, since the plugin does not run, which an earlier check has
+   * said.
+   */
   readonly isSkipped: boolean;
 }
 
@@ -35,8 +41,8 @@ const CHECKS: readonly (readonly [title: string, check: Check])[] = [
 ];
 
 /**
- * The checks that every plugin has to pass, for any test runner. Run them one after the other, and nothing in parallel with them: errors that no code handles are the
- * findings of the check that runs.
+ * The checks that every plugin has to pass, for any test runner. Run them one after the other, and nothing in parallel
+ * with them: errors that no code handles are the findings of the check that runs.
  *
  * @throws Error for a database that is none
  * @example

@@ -8,12 +8,18 @@ import { mountedOperations } from './mounted-operations.ts';
 import { bundledPlugins, providersFor } from './providers.ts';
 import { ConformanceError, NotRunning, type Subject } from './subject.ts';
 
-/** Milliseconds that a set-up may take where the options say nothing, and within which a gateway stops and answers its operator. */
+/**
+ * Milliseconds that a set-up may take where the options say nothing, and within which a gateway stops and answers its
+ * operator.
+ */
 const SETUP_TIMEOUT = 30_000;
 const PATIENCE = 60_000;
 const BETWEEN_LOOKS = 10;
 
-/** Runs `work` with a gateway that has the plugin and, by `beside`, only the plugins that it needs or all bundled ones too. Always stops the gateway. */
+/**
+ * Runs `work` with a gateway that has the plugin and, by `beside`, only the plugins that it needs or all bundled ones
+ * too. Always stops the gateway.
+ */
 export async function withGateway<T>(
   subject: Subject,
   work: (gateway: TestGateway) => Promise<T>,
@@ -75,7 +81,9 @@ export function nameOf(route: CompiledRoute): string {
   return `${route.methods[0]} ${route.pattern}`;
 }
 
-/** Where a route says what it takes and answers: for an operation of a mounted router that is the router's `openapi`. */
+/**
+ * Where a route says what it takes and answers: for an operation of a mounted router that is the router's `openapi`.
+ */
 export function schemaOf({ middleware }: CompiledRoute): 'schema' | 'openapi' {
   return middleware === undefined ? 'schema' : 'openapi';
 }

@@ -22,7 +22,10 @@ const KINDS: Readonly<Record<string, string>> = {
 /** Frames of a stack that are looked at. */
 const DEPTH = 50;
 const GATEWAY = fileURLToPath(new URL('../..', import.meta.url));
-/** The gateway's own code, and the libraries of its connections: their timers come and go with the load, no matter which plugin's code calls them. */
+/**
+ * The gateway's own code, and the libraries of its connections: their timers come and go with the load, no matter which
+ * plugin's code calls them.
+ */
 const OWN = new RegExp(
   `${RegExp.escape(GATEWAY)}(?:kernel|foundation|testing)/|node_modules/(?:pg|pg-pool|mariadb|ioredis|bullmq|kysely|undici|@mikro-orm)/|node:internal/deps/undici`,
 );
@@ -42,8 +45,9 @@ export interface LeftHandles extends Disposable {
 }
 
 /**
- * Watches the handles that a plugin begins: in its set-up and all async work that follows from it, or on a line of its folder. Other handles of the process do not count: the pool of
- * PostgreSQL, say, arms a timer for each idle connection.
+ * Watches the handles that a plugin begins: in its set-up and all async work that follows from it, or on a line of its
+ * folder. Other handles of the process do not count: the pool of PostgreSQL, say, arms a timer for each idle
+ * connection.
  */
 export function watchHandles(plugin: Plugin, folder: string | undefined): LeftHandles {
   const inSetup = new AsyncLocalStorage<true>();

@@ -13,8 +13,8 @@ const PATIENCE = 30_000;
 const BETWEEN_LOOKS = 20;
 
 /**
- * Disables and enables the plugin twice: its jobs and its workers belong together, both set-ups make the same effects, no leak is reported, and no timer, server, connection,
- * watcher or child that it began is left after its stop.
+ * Disables and enables the plugin twice: its jobs and its workers belong together, both set-ups make the same effects,
+ * no leak is reported, and no timer, server, connection, watcher or child that it began is left after its stop.
  */
 export async function lifecycleCheck(subject: Subject): Promise<readonly string[]> {
   const { name } = subject.plugin;

@@ -31,7 +31,10 @@ export async function seeded(
   return made;
 }
 
-/** Makes data of a tenant: what `seed` makes, one record with each POST route, and one with each PUT route, of which a client may choose the key. */
+/**
+ * Makes data of a tenant: what `seed` makes, one record with each POST route, and one with each PUT route, of which a
+ * client may choose the key.
+ */
 export async function makeData(
   caller: Caller,
   gateway: TestGateway,

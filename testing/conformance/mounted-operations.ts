@@ -23,8 +23,9 @@ type Content = Readonly<Record<string, { readonly schema?: object }>>;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
 /**
- * What a mounted router says of its paths in `openapi`, as routes that the suite can sample: `GET /legacy/hello/{name}`. A router that says nothing has none. Its
- * schemas are OpenAPI's, so their words are not checked, and an answer is compared with one only where it is a JSON Schema, too.
+ * What a mounted router says of its paths in `openapi`, as routes that the suite can sample:
+ * `GET /legacy/hello/{name}`. A router that says nothing has none. Its schemas are OpenAPI's, so their words are not
+ * checked, and an answer is compared with one only where it is a JSON Schema, too.
  */
 export function mountedOperations(mount: CompiledRoute): readonly CompiledRoute[] {
   const prefix = mount.pattern.slice(0, -'/{rest*}'.length);

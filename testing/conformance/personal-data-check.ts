@@ -25,8 +25,9 @@ const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const SECTION = /^[a-z][a-z0-9_]{0,63}$/;
 
 /**
- * All tables of the plugin whose rows belong to tenants are in what it contributes about people, or are called impersonal. What is made for one tenant through the plugin's own
- * routes is exported for it and for no other; and an erasure takes each row of the tenant, and none of another.
+ * All tables of the plugin whose rows belong to tenants are in what it contributes about people, or are called
+ * impersonal. What is made for one tenant through the plugin's own routes is exported for it and for no other; and an
+ * erasure takes each row of the tenant, and none of another.
  */
 export async function personalDataCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(subject, async (gateway) => {

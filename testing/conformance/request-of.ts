@@ -14,7 +14,10 @@ export interface SampleRequest {
   readonly body: string | FormData | undefined;
 }
 
-/** The request of a tenant to a route: what its sample says, and for the rest values that its schemas allow, with `marker` in each text. */
+/**
+ * The request of a tenant to a route: what its sample says, and for the rest values that its schemas allow, with
+ * `marker` in each text.
+ */
 export function requestOf(
   route: CompiledRoute,
   { samples }: ConformanceOptions,

@@ -26,8 +26,9 @@ const VALUES: readonly (readonly [readonly Kind[], () => unknown])[] = [
 ];
 
 /**
- * Values for a row of a table, but for its tenant. `word`, which is of digits alone and so valid JSON too, is in each of its texts, or the end of it where there is no room for
- * more. Two rows of one table have words that end differently.
+ * Values for a row of a table, but for its tenant. `word`, which is of digits alone and so valid JSON too, is in each
+ * of its texts, or the end of it where there is no room for more. Two rows of one table have words that end
+ * differently.
  */
 // biome-ignore lint/suspicious/noExplicitAny: rows of all entities are made here
 export function sampleRow({ meta }: AnyEntitySchema, word: string): any {

@@ -75,7 +75,10 @@ export class Made {
     if (!this.#given.has(route.pattern)) this.#ids.set(route.pattern, id);
   }
 
-  /** The last part of a path that is put to, where nothing has made one: a key that any tenant may choose, so that it belongs to none. */
+  /**
+   * The last part of a path that is put to, where nothing has made one: a key that any tenant may choose, so that it
+   * belongs to none.
+   */
   chooseKey({ pattern }: CompiledRoute): void {
     const [, parent, name] = /^(.*)\/\{(\w+)\*?\}$/.exec(pattern) ?? [];
     if (parent === undefined || name === undefined) return;
@@ -110,7 +113,9 @@ export class Made {
     return [...this.#marks].some((mark) => text.includes(mark));
   }
 
-  /** Whether a stranger's answer shows the owner's data; ids that the stranger has named in a request may be repeated. */
+  /**
+   * Whether a stranger's answer shows the owner's data; ids that the stranger has named in a request may be repeated.
+   */
   isShownIn({ body }: { readonly body: unknown }): boolean {
     const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
     return [...this.#marks].some((mark) => !this.#asked.has(mark) && text.includes(mark));

@@ -14,8 +14,9 @@ const REFUSED = [403, 404];
 const UNREAD = [400, 415];
 
 /**
- * Makes data for one tenant through the plugin's own routes, and reads, changes and deletes it as another: what the owner
- * sees, the stranger does not. A reading route that does not even show the owner the data proves nothing, and is reported.
+ * Makes data for one tenant through the plugin's own routes, and reads, changes and deletes it as another: what the
+ * owner sees, the stranger does not. A reading route that does not even show the owner the data proves nothing, and is
+ * reported.
  */
 export async function tenancyCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(subject, async (gateway) => {
@@ -29,7 +30,8 @@ export async function tenancyCheck(subject: Subject): Promise<readonly string[]>
     const problems = [...(await grpcReadProblems(caller, gateway, subject, world))];
     const views: RecordView[] = [];
     const reading = routes.filter(({ methods }) => methods.includes('GET'));
-    // Lists first: an id that the stranger has named in a request may be repeated to the stranger, in records of its own calls.
+    // Lists first: an id that the stranger has named in a request may be repeated to the stranger, in records of its
+    // own calls.
     for (const route of reading.toSorted((a, b) => parts(a) - parts(b))) {
       if (options.shared?.includes(nameOf(route))) continue;
       problems.push(...(await readProblems(caller, route, options, world, views)));
@@ -67,7 +69,10 @@ async function readProblems(
   return [];
 }
 
-/** A stranger changes the owner's record. Where clients choose the keys the stranger gets a record of its own, and the owner's stays as it is. */
+/**
+ * A stranger changes the owner's record. Where clients choose the keys the stranger gets a record of its own, and the
+ * owner's stays as it is.
+ */
 async function changeProblems(
   caller: Caller,
   route: CompiledRoute,
@@ -98,8 +103,8 @@ function isChange({ methods, pattern }: CompiledRoute): boolean {
 }
 
 /**
- * What a reading route shows to the owner of a record, and whether some of it goes. Its texts count (ids and times are some): numbers, and places in a list, change with what
- * else is kept.
+ * What a reading route shows to the owner of a record, and whether some of it goes. Its texts count (ids and times are
+ * some): numbers, and places in a list, change with what else is kept.
  */
 class RecordView {
   /** Of the route: `GET /v1/notes`. */

@@ -10,8 +10,9 @@ const EVENTS = ['uncaughtException', 'unhandledRejection'] as const;
 type Listener = (...args: unknown[]) => void;
 
 /**
- * Watches for rejections and exceptions that no code handles, of handlers and of the timers and emitters that they leave behind. They end neither the process nor the test runner, whose
- * listeners are removed until this is disposed: they are findings.
+ * Watches for rejections and exceptions that no code handles, of handlers and of the timers and emitters that they
+ * leave behind. They end neither the process nor the test runner, whose listeners are removed until this is disposed:
+ * they are findings.
  */
 export function watchErrors(folder: string | undefined): UnhandledErrors {
   const seen = new Set<string>();

@@ -27,11 +27,11 @@ export interface FakeEgress extends Egress {
 }
 
 /**
- * Egress for tests: `answer` plays the world outside, and `undefined` from it is an address that egress denies. There are no
- * rules in it.
+ * Egress for tests: `answer` plays the world outside, and `undefined` from it is an address that egress denies. There
+ * are no rules in it.
  *
  * @example
- * const egress = fakeEgress(({ url }) => (url.startsWith('https://api.example.com/') ? { body: { ok: true } } : undefined));
+ * const egress = fakeEgress(({ url }) => (url.startsWith('https://api.example.com/') ? { body: {} } : undefined));
  * const gateway = await startTestGateway({ plugins: [weather], services: { egress } });
  */
 export function fakeEgress(answer: (request: SentRequest) => FakeAnswer | undefined): FakeEgress {

@@ -33,7 +33,10 @@ export interface FakeModelRequest {
   readonly [member: string]: unknown;
 }
 
-/** A model that says what the test wants. It begins to answer with the gateway that has it as its `model`, and ends with it. */
+/**
+ * A model that says what the test wants. It begins to answer with the gateway that has it as its `model`, and ends with
+ * it.
+ */
 export interface FakeModel {
   /** What it was asked, oldest first. */
   readonly requests: readonly FakeModelRequest[];
@@ -42,8 +45,8 @@ export interface FakeModel {
 }
 
 /**
- * A model for tests of what chats: each call gets the next answer, and the last answer again when there is no other. A function makes the answer from what is
- * asked. Plain and streamed calls get the same.
+ * A model for tests of what chats: each call gets the next answer, and the last answer again when there is no other. A
+ * function makes the answer from what is asked. Plain and streamed calls get the same.
  *
  * @example
  * const model = fakeModel({ calls: [{ name: 'roll_dice', arguments: { sides: 6 } }] }, 'You rolled a four.');

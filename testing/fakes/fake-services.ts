@@ -29,8 +29,8 @@ export interface FakeServices
 }
 
 /**
- * Every service of the kernel in memory, for tests of a plugin's logic without a gateway. What is given replaces the fake of
- * its name. Dispose it at the end of the test.
+ * Every service of the kernel in memory, for tests of a plugin's logic without a gateway. What is given replaces the
+ * fake of its name. Dispose it at the end of the test.
  *
  * @example
  * await using services = fakeServices({ egress: fakeEgress(() => ({ body: { temperature: 20 } })) });

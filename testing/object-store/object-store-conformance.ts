@@ -20,13 +20,17 @@ export type ObjectStoreCheck = Pick<ConformanceCheck, 'title' | 'run'>;
 
 /** Options of the checks of a store. */
 export interface ObjectStoreConformanceOptions {
-  /** Writes that were begun and neither ended nor cleaned up: checks wait until there are none. Absent: that is not looked at. */
+  /**
+   * Writes that were begun and neither ended nor cleaned up: checks wait until there are none. Absent: that is not
+   * looked at.
+   */
   readonly unfinished?: () => Promise<number>;
 }
 
 /**
- * The checks that every object store has to pass, those of the gateway too, for any test runner. Run them one after the other. They write some 100 MB and 1,200 objects below tenants of their own
- * (`t-<uuid>/…`), and do not delete all of them.
+ * The checks that every object store has to pass, those of the gateway too, for any test runner. Run them one after the
+ * other. They write some 100 MB and 1,200 objects below tenants of their own (`t-<uuid>/…`), and do not delete all of
+ * them.
  *
  * @param store the store, as the plugin contributes it; asked for when the checks run
  *

@@ -48,7 +48,10 @@ export interface RatingRecord {
   readonly ratedAt: Date;
 }
 
-/** Keeps the rating, in place of the one that the user gave before. One statement: of two at once none is lost or doubled. */
+/**
+ * Keeps the rating, in place of the one that the user gave before. One statement: of two at once none is lost or
+ * doubled.
+ */
 export function putRating(entities: TenantEntityManager, rating: RatingRecord): Promise<void> {
   return entities.upsert(Rating, rating, { conflict: ['messageId', 'userId'] });
 }

@@ -24,8 +24,8 @@ export function createFindings({ audit, database, ids }: KernelServices, log: Lo
       await Promise.all(open);
     },
     /**
-     * Writes an audit record for each tenant with findings: of what was refused and redacted, by all replicas. Only what was counted is erased, afterwards: when
-     * the process dies in between, it is in the next report again.
+     * Writes an audit record for each tenant with findings: of what was refused and redacted, by all replicas. Only
+     * what was counted is erased, afterwards: when the process dies in between, it is in the next report again.
      */
     async report(signal: AbortSignal): Promise<void> {
       for (const tenantId of (await rowsByTenant(database, Finding)).keys()) {

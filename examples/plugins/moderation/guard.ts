@@ -1,7 +1,9 @@
 import type { ChatGuard } from 'agent-gateway/contracts/agent-engine';
 import { type Action, type Moderator, REFUSAL } from './moderator.ts';
 
-/** Looks at what goes into chats and what comes out of them, with the rules that the tenant has when the chat begins. */
+/**
+ * Looks at what goes into chats and what comes out of them, with the rules that the tenant has when the chat begins.
+ */
 export function moderationGuard(
   moderatorOf: (tenantId: string) => Moderator | undefined,
   onAction: (tenantId: string, action: Action) => void,

@@ -37,7 +37,8 @@ export function moderatorFor(tenantId: string, sets: readonly RuleSet[]): Modera
       return { action: left === text ? undefined : 'redacted', text: left };
     },
     stream(onAction) {
-      // Holds back as many characters as the longest match has, so that no match leaves in two halves, those of `refuse` neither.
+      // Holds back as many characters as the longest match has, so that no match leaves in two halves, those of
+      // `refuse` neither.
       const redacting = replaceMatches(redact, REMOVED, longest);
       return async (text, at) => {
         if (refuse.test(text)) {

@@ -24,7 +24,10 @@ export interface BotParts {
   readonly egress: Egress;
 }
 
-/** The two steps of an answer. Either may be repeated when a process dies: what is done already is known by the message's state. */
+/**
+ * The two steps of an answer. Either may be repeated when a process dies: what is done already is known by the
+ * message's state.
+ */
 export function createBot({ chats, hooks, jobs, egress }: BotParts) {
   const hookOf = ({ hook }: Key) => {
     const found = hooks.get(hook);

@@ -1,4 +1,6 @@
 import type { ConformanceOptions } from 'agent-gateway/testing';
 
-/** What the conformance suite cannot find out by itself: nothing here. Its hooks take no credential that the suite has. */
+/**
+ * What the conformance suite cannot find out by itself: nothing here. Its hooks take no credential that the suite has.
+ */
 export default {} satisfies ConformanceOptions;

@@ -1,7 +1,10 @@
 import { type Database, eachRow, type PersonalData } from 'agent-gateway';
 import { Message } from './store.ts';
 
-/** Messages that wait, or are known for a while so that they are not answered twice. What was said is in the session of the chat. */
+/**
+ * Messages that wait, or are known for a while so that they are not answered twice. What was said is in the session of
+ * the chat.
+ */
 export function personalData(database: Database): PersonalData {
   return {
     name: 'teams-bot',

@@ -1,6 +1,9 @@
 import { column, defineEntity, type Migration } from 'agent-gateway';
 
-/** A message of Teams, from its arrival to the delivery of its answer. Its key makes a message that comes twice one message. */
+/**
+ * A message of Teams, from its arrival to the delivery of its answer. Its key makes a message that comes twice one
+ * message.
+ */
 export const Message = defineEntity({
   name: 'TeamsMessage',
   tableName: 'teams_bot_messages',

@@ -9,8 +9,8 @@ export const MAX_BINDINGS = 32_766;
 type Execute = AbstractSqlConnection['execute'];
 
 /**
- * Gives SQLite the values of MikroORM's statements as parameters, where MikroORM would write them into the text: no value is ever read as SQL, and
- * a statement is prepared once for all of its values.
+ * Gives SQLite the values of MikroORM's statements as parameters, where MikroORM would write them into the text: no
+ * value is ever read as SQL, and a statement is prepared once for all of its values.
  */
 export function bindParameters(connection: AbstractSqlConnection, platform: Platform): void {
   const execute: Execute = connection.execute.bind(connection);

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /*
- * The thread of checkpoints.ts: at each message it moves what is in the log of a SQLite file into the file, and answers. In JavaScript, since Node strips no types
- * below node_modules.
+ * The thread of checkpoints.ts: at each message it moves what is in the log of a SQLite file into the file, and
+ * answers. In JavaScript, since Node strips no types below node_modules.
  */
 
 /** In one pass is moved what was in the log when it began; a second is short, and mostly the last. */

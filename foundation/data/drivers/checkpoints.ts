@@ -22,9 +22,10 @@ export interface LogDatabase {
 }
 
 /**
- * Moves the write-ahead log of a SQLite file into the file, in a thread of its own. SQLite itself moves it when the log has `wal_autocheckpoint` pages, at the end of
- * the transaction that made it so long; the whole process then waits for the disk, for ten milliseconds on a good one. What the thread has moved before does not have to
- * be moved then. It starts with the first log of 4 MiB; without it all works as SQLite does.
+ * Moves the write-ahead log of a SQLite file into the file, in a thread of its own. SQLite itself moves it when the log
+ * has `wal_autocheckpoint` pages, at the end of the transaction that made it so long; the whole process then waits for
+ * the disk, for ten milliseconds on a good one. What the thread has moved before does not have to be moved then. It
+ * starts with the first log of 4 MiB; without it all works as SQLite does.
  */
 export interface Checkpoints {
   /** The file is used: the log is looked at, soon. Takes no time. */

@@ -8,8 +8,8 @@ const FULL = /^(SQLITE_FULL|53100|ER_DISK_FULL|ER_RECORD_FILE_FULL)$/;
 const BROKEN = /^(SQLITE_IOERR.*|58030)$/;
 
 /**
- * What they say where it is read-only: a file, or a server to which a failover has not come yet, or no longer. Nobody begins a read-only transaction here, so a server that
- * speaks of one means itself.
+ * What they say where it is read-only: a file, or a server to which a failover has not come yet, or no longer. Nobody
+ * begins a read-only transaction here, so a server that speaks of one means itself.
  */
 const READ_ONLY =
   /^(SQLITE_READONLY.*|25006|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|ER_READ_ONLY_MODE|ER_OPEN_AS_READONLY|ER_INNODB_READ_ONLY)$/;
@@ -38,7 +38,10 @@ export function diskFailure(error: unknown): DiskFailure | undefined {
   return undefined;
 }
 
-/** True when a write failed because the disk of the database is full. It is undone, and one that follows within seconds fares no better. */
+/**
+ * True when a write failed because the disk of the database is full. It is undone, and one that follows within seconds
+ * fares no better.
+ */
 export function isDatabaseFull(error: unknown): boolean {
   return diskFailure(error) === 'full';
 }
@@ -50,8 +53,9 @@ export function diskUnavailable(error: unknown): Error | undefined {
 }
 
 /**
- * Whether the disk takes what is written. A full disk, or one that is read-only, answers reads, so a ping does not see it, and to write for each ping would cost the database more than it is worth: the
- * writes that come anyway say it. Those of the audit trail are tried until they succeed, so they also find out when there is room again.
+ * Whether the disk takes what is written. A full disk, or one that is read-only, answers reads, so a ping does not see
+ * it, and to write for each ping would cost the database more than it is worth: the writes that come anyway say it.
+ * Those of the audit trail are tried until they succeed, so they also find out when there is room again.
  */
 export interface DiskWatch {
   /** Notes a failure of the disk, and no other error. */

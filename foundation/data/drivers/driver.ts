@@ -38,7 +38,10 @@ export interface BoundStatement {
   readonly expect: number | undefined;
 }
 
-/** Runs statements in one transaction of their own. False, and nothing is changed, when one matched another number of rows than it expects. */
+/**
+ * Runs statements in one transaction of their own. False, and nothing is changed, when one matched another number of
+ * rows than it expects.
+ */
 export type WriteAtOnce = (statements: readonly BoundStatement[]) => Promise<boolean>;
 
 /** One family of databases, connected. */
@@ -61,8 +64,9 @@ export const MEMORY = ':memory:';
 /** Milliseconds to reach a server or to get a connection of the pool. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 /**
- * Seconds that a statement waits for a lock: of a table, and on PostgreSQL of a row too. Who waits has a connection, so it is less than others wait for one of the
- * pool: a table that an operator has locked, or that is being altered, does not keep those waiting who do not need it. Migrations wait longer.
+ * Seconds that a statement waits for a lock: of a table, and on PostgreSQL of a row too. Who waits has a connection, so
+ * it is less than others wait for one of the pool: a table that an operator has locked, or that is being altered, does
+ * not keep those waiting who do not need it. Migrations wait longer.
  */
 export const LOCK_TIMEOUT_SECONDS = 4;
 /** Milliseconds that a user waits for SQLite's one connection, and that a process waits for another one's write. */
@@ -71,9 +75,10 @@ export const TURN_TIMEOUT_MS = 10_000;
 type Transactional = AbstractSqlConnection['transactional'];
 
 /**
- * Puts the connection of an ORM under supervision, before it connects: its driver's operations are known to the guard, every
- * transaction's callback runs inside the guard, text that cannot be stored is refused, and our own errors pass unchanged. MikroORM chooses the classes of driver and
- * connection itself, so the objects are completed instead of four subclasses being made of each.
+ * Puts the connection of an ORM under supervision, before it connects: its driver's operations are known to the guard,
+ * every transaction's callback runs inside the guard, text that cannot be stored is refused, and our own errors pass
+ * unchanged. MikroORM chooses the classes of driver and connection itself, so the objects are completed instead of four
+ * subclasses being made of each.
  */
 export function superviseOrm(orm: MikroORM, supervision: Supervision): void {
   const { driver } = orm;

@@ -27,11 +27,12 @@ const READ_TIMEOUT = 'Query read timeout';
 const NOTHING: PgResult = { command: null, rowCount: null, rows: [] };
 
 /**
- * A pg client that holds back `begin` and every statement marked with `JOIN_NEXT` and sends them in one message with the
- * next statement: a transaction costs no round trip to open. A transaction in which nothing was asked is never sent at all.
- * An error in the joined message leaves the transaction failed, as usual; the caller rolls it back.
+ * A pg client that holds back `begin` and every statement marked with `JOIN_NEXT` and sends them in one message with
+ * the next statement: a transaction costs no round trip to open. A transaction in which nothing was asked is never sent
+ * at all. An error in the joined message leaves the transaction failed, as usual; the caller rolls it back.
  *
- * A query whose value is `FusedStatements` is one message too: its text, and then these, with plans that the server keeps.
+ * A query whose value is `FusedStatements` is one message too: its text, and then these, with plans that the server
+ * keeps.
  */
 export function joiningClient(Client: PgClientClass): PgClientClass {
   return class JoiningClient extends Client {
@@ -85,15 +86,18 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
       }
     }
 
-    /** It is not known whether the transaction is still open: the next user of the pool must not get a connection inside it. */
+    /**
+     * It is not known whether the transaction is still open: the next user of the pool must not get a connection inside
+     * it.
+     */
     #endAndThrow = (error: unknown): never => {
       this.end().catch(() => {});
       throw error;
     };
 
     /**
-     * pg gives up waiting for an answer, and keeps the connection and its query: the next user of the pool would wait behind it, and so on until the
-     * network notices.
+     * pg gives up waiting for an answer, and keeps the connection and its query: the next user of the pool would wait
+     * behind it, and so on until the network notices.
      */
     #endIfSilent = (error: unknown): never => {
       if ((error as Error | undefined)?.message === READ_TIMEOUT) return this.#endAndThrow(error);
@@ -125,13 +129,16 @@ export interface Plannable {
 export interface FusedStatement {
   /** With its values in place. */
   toText(): string;
-  /** For a server that plans it once and runs it often; undefined where an argument would not mean what it means in the text. */
+  /**
+   * For a server that plans it once and runs it often; undefined where an argument would not mean what it means in the
+   * text.
+   */
   toPlannable(): Plannable | undefined;
 }
 
 /**
- * Statements that travel as one message, which PostgreSQL runs as one transaction. They are the only value of a query; its text comes before
- * them in the message. See `joiningClient`.
+ * Statements that travel as one message, which PostgreSQL runs as one transaction. They are the only value of a query;
+ * its text comes before them in the message. See `joiningClient`.
  */
 export class FusedStatements {
   readonly statements: readonly FusedStatement[];

@@ -91,8 +91,8 @@ function tlsOptions(url: string): object {
 }
 
 /**
- * Times in UTC, strict mode whatever the server's default is, and "read committed" as on PostgreSQL: with InnoDB's default,
- * a transaction would not see what others committed, and lock gaps between rows.
+ * Times in UTC, strict mode whatever the server's default is, and "read committed" as on PostgreSQL: with InnoDB's
+ * default, a transaction would not see what others committed, and lock gaps between rows.
  */
 async function prepareSession(connection: DatabaseConnection, options: ConnectOptions): Promise<void> {
   const run = (statement: string) => connection.executeQuery(CompiledQuery.raw(statement));

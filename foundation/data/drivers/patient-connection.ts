@@ -2,7 +2,10 @@ import { Mutex } from '../../base/semaphore.ts';
 import type { MigrationQueries } from '../migration.ts';
 import type { FamilyDriver } from './driver.ts';
 
-/** Milliseconds after the last use in which another one finds the connection open: the owners of a start are migrated one after the other. */
+/**
+ * Milliseconds after the last use in which another one finds the connection open: the owners of a start are migrated
+ * one after the other.
+ */
 const KEPT_MS = 1_000;
 
 /** One connection beside the pool, whose statements may take as long as they need. */

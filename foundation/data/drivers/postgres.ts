@@ -90,7 +90,10 @@ function saveRoundTrips(connection: AbstractSqlConnection): void {
   };
 }
 
-/** The part of a Kysely transaction through which MikroORM runs its statements. Their parameters are in the text already, but for those that are fused. */
+/**
+ * The part of a Kysely transaction through which MikroORM runs its statements. Their parameters are in the text
+ * already, but for those that are fused.
+ */
 interface Statements {
   executeQuery(query: CompiledQuery): Promise<unknown>;
 }
@@ -100,7 +103,10 @@ function withSettings({ sql, parameters }: CompiledQuery, context: SessionContex
   return CompiledQuery.raw(`${settingsSql(context)}; ${sql}`, [...parameters]);
 }
 
-/** Settings until the end of the transaction. Unlike `select set_config(…)` they are not planned, and there is no row to answer with. */
+/**
+ * Settings until the end of the transaction. Unlike `select set_config(…)` they are not planned, and there is no row to
+ * answer with.
+ */
 function settingsSql({ variables = {}, role }: SessionContext): string {
   const settings = Object.entries({ ...variables, ...(role === undefined ? {} : { role }) });
   return settings

@@ -8,8 +8,8 @@ const MAX_ARGUMENTS = 100;
 /** A statement is planned ahead when it comes so often. */
 const FREQUENT = 3;
 /**
- * Milliseconds after which a plan is made again. PostgreSQL itself does so when it has counted the rows of a table again, up to a minute after a
- * small table has become a large one, in which the best way into it is another.
+ * Milliseconds after which a plan is made again. PostgreSQL itself does so when it has counted the rows of a table
+ * again, up to a minute after a small table has become a large one, in which the best way into it is another.
  */
 const MAX_AGE_MS = 10_000;
 /** Names that the server may still keep after failures; above it all are taken back. */
@@ -30,15 +30,20 @@ interface Counted {
 /** One message, and what its outcome means for the plans. */
 export interface Composed {
   readonly text: string;
-  /** To be called when nothing of the message was done. True: the plans were gone, and messages that are composed from now on use none. */
+  /**
+   * To be called when nothing of the message was done. True: the plans were gone, and messages that are composed from
+   * now on use none.
+   */
   failed(error: unknown): boolean;
 }
 
 /**
- * The statements that one connection has prepared on its server, in SQL (`prepare`, `execute`) rather than by the protocol's messages: so that
- * several still travel as one. The server then saves what costs it most of the time of a small write, the planning.
+ * The statements that one connection has prepared on its server, in SQL (`prepare`, `execute`) rather than by the
+ * protocol's messages: so that several still travel as one. The server then saves what costs it most of the time of a
+ * small write, the planning.
  *
- * Behind a pooler that gives each transaction another connection of the server the plans are not where they are looked for: from then on none are made.
+ * Behind a pooler that gives each transaction another connection of the server the plans are not where they are looked
+ * for: from then on none are made.
  */
 export class ServerPlans {
   readonly #now: () => number;
@@ -123,8 +128,8 @@ export class ServerPlans {
   }
 
   /**
-   * It is not known whether the server has prepared the doubtful statements. Those that it was to deallocate it has deallocated: it does so
-   * before anything that can fail.
+   * It is not known whether the server has prepared the doubtful statements. Those that it was to deallocate it has
+   * deallocated: it does so before anything that can fail.
    *
    * @param doubtful texts by name
    */

@@ -21,7 +21,10 @@ import { keepStatements, type PreparingDatabase } from './statement-cache.ts';
 import { createTurn, whenFree } from './supervised-driver.ts';
 import { unavailableOr } from './unavailable.ts';
 
-/** Milliseconds that SQLite itself waits for a lock; it blocks the process, so the supervised driver does the long waiting. */
+/**
+ * Milliseconds that SQLite itself waits for a lock; it blocks the process, so the supervised driver does the long
+ * waiting.
+ */
 const BLOCKING_BUSY_MS = 20;
 const PRAGMAS = [
   'journal_mode = wal',
@@ -30,7 +33,8 @@ const PRAGMAS = [
   'foreign_keys = on',
   // 16 MiB: with the default of 2 every insert reads its indexes again.
   'cache_size = -16384',
-  // Pages after which the log goes into the file at last, 16 MiB: what is written again and again goes there once, and waits for the disk less often.
+  // Pages after which the log goes into the file at last, 16 MiB: what is written again and again goes there once, and
+  // waits for the disk less often.
   'wal_autocheckpoint = 4000',
 ];
 
@@ -61,7 +65,8 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     turn,
     hasEnded: () => native?.inTransaction === false,
     busyTimeoutMs: TURN_TIMEOUT_MS,
-    // A transaction that reads first and writes later fails at once when another connection wrote in between: take the lock first.
+    // A transaction that reads first and writes later fails at once when another connection wrote in between: take the
+    // lock first.
     begin: BEGIN,
   });
   const connection = orm.driver.getConnection();
@@ -93,8 +98,9 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
 }
 
 /**
- * Makes the file, and its folder, for the user of the gateway alone, where they are not there: they hold secrets. SQLite by itself would let every user of the machine read the file. The
- * log and its index get the mode of the file. What is there stays as the operator has it, also where another process makes it at the same moment.
+ * Makes the file, and its folder, for the user of the gateway alone, where they are not there: they hold secrets.
+ * SQLite by itself would let every user of the machine read the file. The log and its index get the mode of the file.
+ * What is there stays as the operator has it, also where another process makes it at the same moment.
  */
 async function makePrivate(file: string): Promise<void> {
   makeFolder(dirname(file));
@@ -116,8 +122,8 @@ interface TransactorParts {
 }
 
 /**
- * Runs statements in a transaction of their own: their turn at the connection, and the lock of the file, are waited for; after that SQLite answers each
- * call at once, and nothing is gained by a promise for each.
+ * Runs statements in a transaction of their own: their turn at the connection, and the lock of the file, are waited
+ * for; after that SQLite answers each call at once, and nothing is gained by a promise for each.
  */
 function transactor({ orm, native, prepare, turn, guard, disk }: TransactorParts): WriteAtOnce {
   const run = (sql: string, bindings: readonly unknown[] = []) => prepare(sql).run(bindings);

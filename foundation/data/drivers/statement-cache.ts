@@ -18,8 +18,9 @@ const CHANGES_SCHEMA = /^\s*(?:create|alter|drop|pragma|attach|detach|vacuum|rei
 
 /**
  * Lets `database` keep the statements that it has prepared: to prepare one costs more than to run it, and the gateway
- * prepares the same few again and again. What changes the schema is not kept, and forgets all others. Gives the same for statements
- * without rows, which no reader steps through: asking whether they are busy costs more than finding them.
+ * prepares the same few again and again. What changes the schema is not kept, and forgets all others. Gives the same
+ * for statements without rows, which no reader steps through: asking whether they are busy costs more than finding
+ * them.
  */
 export function keepStatements(database: PreparingDatabase): PreparingDatabase['prepare'] {
   const prepare = database.prepare.bind(database);

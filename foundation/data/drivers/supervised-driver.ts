@@ -34,9 +34,13 @@ export interface Supervision {
   readonly begin?: string;
   /** Milliseconds during which a statement that finds the file locked by another process is tried again (SQLite). */
   readonly busyTimeoutMs?: number;
-  /** Milliseconds after which a statement without an answer loses its connection, where the driver has no such limit. */
+  /**
+   * Milliseconds after which a statement without an answer loses its connection, where the driver has no such limit.
+   */
   readonly answerTimeoutMs?: number;
-  /** Ends a connection that the pool must not keep, where `killSession` of the driver cannot without asking the server. */
+  /**
+   * Ends a connection that the pool must not keep, where `killSession` of the driver cannot without asking the server.
+   */
   readonly endConnection?: (inner: DatabaseConnection) => Promise<unknown>;
 }
 
@@ -145,8 +149,8 @@ class SupervisedDriver implements Driver {
   }
 
   /**
-   * A connection that was made after the last demotion. Those from before lead to the same server, where reads would go on, and give what was there before the
-   * failover, until each connection has had a write refused.
+   * A connection that was made after the last demotion. Those from before lead to the same server, where reads would go
+   * on, and give what was there before the failover, until each connection has had a write refused.
    */
   async #current(): Promise<SupervisedConnection> {
     while (true) {
@@ -174,8 +178,9 @@ class SupervisedDriver implements Driver {
   }
 
   /**
-   * Gives back the connection of a transaction that could not begin, or not be rolled back. Kysely's controlled transactions give theirs back
-   * only after a commit or a rollback that succeeds: each connection that breaks inside one would be missing in the pool for ever.
+   * Gives back the connection of a transaction that could not begin, or not be rolled back. Kysely's controlled
+   * transactions give theirs back only after a commit or a rollback that succeeds: each connection that breaks inside
+   * one would be missing in the pool for ever.
    */
   async #letGo(connection: SupervisedConnection, error: unknown): Promise<never> {
     await this.releaseConnection(connection);
@@ -237,8 +242,8 @@ class SupervisedConnection implements DatabaseConnection {
   release: Release | undefined;
   isInTransaction = false;
   /**
-   * Its server was demoted, or is a standby that the name still led to. Such a server keeps the connections, and the pool would keep them as long as they are used: the next may lead to
-   * another server.
+   * Its server was demoted, or is a standby that the name still led to. Such a server keeps the connections, and the
+   * pool would keep them as long as they are used: the next may lead to another server.
    */
   isReadOnly = false;
   #hasWritten = false;
@@ -333,8 +338,9 @@ function operate<T>(parts: Supervision, run: () => Promise<T>, on?: SupervisedCo
 }
 
 /**
- * SQLite's own waiting blocks the whole process; there it is short, and the statement is tried again here instead, for so many milliseconds. A
- * statement that failed with "busy" has changed nothing. Inside a transaction it cannot happen: those begin with the write lock.
+ * SQLite's own waiting blocks the whole process; there it is short, and the statement is tried again here instead, for
+ * so many milliseconds. A statement that failed with "busy" has changed nothing. Inside a transaction it cannot happen:
+ * those begin with the write lock.
  */
 export async function whenFree<T>(run: () => T | Promise<T>, timeoutMs: number): Promise<T> {
   const deadline = performance.now() + timeoutMs;

@@ -24,11 +24,14 @@ const CODES = new Set([
   'ER_CONNECTION_KILLED',
 ]);
 /**
- * SQLSTATEs of PostgreSQL: connection exceptions, too many connections, the server's shutdown or start, and what it says to a new connection that it
- * does not let in, as after a change of the password.
+ * SQLSTATEs of PostgreSQL: connection exceptions, too many connections, the server's shutdown or start, and what it
+ * says to a new connection that it does not let in, as after a change of the password.
  */
 const SQL_STATE = /^(08...|28000|28P01|3D000|53300|57P0[1235])$/;
-/** A statement that the server has undone since it took too long: PostgreSQL, MySQL (MariaDB has the number alone), SQLite. */
+/**
+ * A statement that the server has undone since it took too long: PostgreSQL, MySQL (MariaDB has the number alone),
+ * SQLite.
+ */
 const SLOW = /^(57014|ER_QUERY_TIMEOUT|SQLITE_BUSY.*)$/;
 /** The same for one that waited for a lock. */
 const LOCKED = /^(55P03|ER_LOCK_WAIT_TIMEOUT)$/;
@@ -37,7 +40,10 @@ const SLOW_ON_MARIADB = 1969;
 const TEXT =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)|closed state$/;
 
-/** Throws `database.unavailable` in place of a failure to reach the server, or of its disk, or to be answered in time, and every other error as it is. */
+/**
+ * Throws `database.unavailable` in place of a failure to reach the server, or of its disk, or to be answered in time,
+ * and every other error as it is.
+ */
 export function asUnavailable(error: unknown): never {
   throw unavailableOr(error);
 }

@@ -7,7 +7,10 @@ export type PlainValue = string | number | bigint | boolean | Date | Buffer | nu
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 
-/** True for a value that a statement can hold without further thought: no SQL, no NaN, no invalid date, no object of a class. */
+/**
+ * True for a value that a statement can hold without further thought: no SQL, no NaN, no invalid date, no object of a
+ * class.
+ */
 export function isPlainValue(value: unknown): value is PlainValue {
   switch (typeof value) {
     case 'string':
@@ -26,8 +29,8 @@ export function isPlainValue(value: unknown): value is PlainValue {
 }
 
 /**
- * Refuses text before a database sees it that not every family keeps as it is: PostgreSQL ends a message at U+0000, and half a surrogate pair
- * would become another character on the way.
+ * Refuses text before a database sees it that not every family keeps as it is: PostgreSQL ends a message at U+0000, and
+ * half a surrogate pair would become another character on the way.
  *
  * @throws `database.invalid-value`
  */

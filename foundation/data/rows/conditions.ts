@@ -41,7 +41,10 @@ const COMPARISONS: ReadonlyMap<string, string> = new Map([
   ['$lte', '<='],
 ]);
 
-/** A `where` in SQL, or undefined where it is not of the simple forms of `PlainWhere`. An `undefined` in it is never "any". */
+/**
+ * A `where` in SQL, or undefined where it is not of the simple forms of `PlainWhere`. An `undefined` in it is never
+ * "any".
+ */
 export function conditions(entity: PlainEntity, where: unknown): Conditions | undefined {
   if (!isPlainObject(where)) return undefined;
   const found: ((put: Put) => string)[] = [];

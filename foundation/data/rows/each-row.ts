@@ -5,8 +5,9 @@ import type { PlainWhere } from './conditions.ts';
 /** How all rows are read. */
 export interface EachRowQuery<E, Field extends keyof E & string> {
   /**
-   * The order: properties that together are different in every row of the tenant, none of them null, and none of them in the condition, but for a lower bound of the first.
-   * Best those of an index that begins with the tenant, since each page is found by them.
+   * The order: properties that together are different in every row of the tenant, none of them null, and none of them
+   * in the condition, but for a lower bound of the first. Best those of an index that begins with the tenant, since
+   * each page is found by them.
    */
   readonly by: readonly (keyof E & string)[];
   /** Properties to read, those of `by` among them; default: all. */
@@ -18,11 +19,12 @@ export interface EachRowQuery<E, Field extends keyof E & string> {
 const PAGE = 500;
 
 /**
- * All rows of an entity that match, however many, in pages and in order: for exports. Rows that come or go meanwhile make it neither skip others nor
- * give one twice. As `rows`, for plain entities and simple conditions.
+ * All rows of an entity that match, however many, in pages and in order: for exports. Rows that come or go meanwhile
+ * make it neither skip others nor give one twice. As `rows`, for plain entities and simple conditions.
  *
  * @example
- * for await (const note of eachRow(entities, Note, {}, { by: ['createdAt', 'id'] })) yield { id: note.id, text: note.text };
+ * const notes = eachRow(entities, Note, {}, { by: ['createdAt', 'id'] });
+ * for await (const { id, text } of notes) yield { id, text };
  */
 export async function* eachRow<E extends object, Field extends keyof E & string = keyof E & string>(
   entities: Pick<TenantEntityManager, 'rows'>,

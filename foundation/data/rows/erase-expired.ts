@@ -9,11 +9,14 @@ const BATCH = 500;
 const MAX_BATCHES = 10_000;
 
 /**
- * Deletes the rows of all tenants that match, a batch after the other, so that others may write in between: for rows that have expired, in a periodic task. Replicas that do
- * it at the same time share the work. The signal ends it after the batch under way.
+ * Deletes the rows of all tenants that match, a batch after the other, so that others may write in between: for rows
+ * that have expired, in a periodic task. Replicas that do it at the same time share the work. The signal ends it after
+ * the batch under way.
  *
  * @example
- * scope.every('link-expiry', 600_000, (signal) => eraseExpired(database, Link, { expiresAt: { $lte: new Date(clock.now()) } }, signal));
+ * scope.every('link-expiry', 600_000, (signal) =>
+ *   eraseExpired(database, Link, { expiresAt: { $lte: new Date(clock.now()) } }, signal),
+ * );
  */
 export async function eraseExpired<E extends object>(
   database: Pick<Database, 'eraseOfAll'>,

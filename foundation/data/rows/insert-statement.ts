@@ -10,10 +10,11 @@ const LEFT_OUT = Symbol('left out');
 type Stored = PlainValue | typeof LEFT_OUT;
 
 /**
- * One `insert` of all rows, or undefined for none, and where only MikroORM can write them: a value that is not plain, a property that the entity does not
- * have. What one row gives and another leaves out becomes its default.
+ * One `insert` of all rows, or undefined for none, and where only MikroORM can write them: a value that is not plain, a
+ * property that the entity does not have. What one row gives and another leaves out becomes its default.
  *
- * @param defaultSql the keyword for what the database chooses; SQLite has none inside `values` and gets null, as from MikroORM
+ * @param defaultSql the keyword for what the database chooses; SQLite has none inside `values` and gets null, as from
+ * MikroORM
  * @param common properties that every row has in addition to its own
  */
 export function insertStatement(
@@ -79,7 +80,10 @@ interface InsertShape {
   template(rows: number, marks: Marks): string;
 }
 
-/** Shapes of an entity, and templates of a shape, that are kept. There are as many as the code has kinds of inserts: few. */
+/**
+ * Shapes of an entity, and templates of a shape, that are kept. There are as many as the code has kinds of inserts:
+ * few.
+ */
 const MAX_KEPT = 50;
 
 const kept = new WeakMap<PlainEntity, Map<string, InsertShape>>();

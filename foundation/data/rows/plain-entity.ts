@@ -22,7 +22,9 @@ export interface PlainColumn {
   toEntity(stored: unknown): unknown;
 }
 
-/** An entity whose rows are written and read without MikroORM's unit of work: one table, one column for each property. */
+/**
+ * An entity whose rows are written and read without MikroORM's unit of work: one table, one column for each property.
+ */
 export interface PlainEntity {
   /** The table, quoted. */
   readonly table: string;

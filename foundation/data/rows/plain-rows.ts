@@ -30,8 +30,9 @@ import { searchStatements, type TextSearch } from './text-search.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The short way of plain rows into the database and out of it: what is stored and what comes back is what MikroORM would store and
- * give, at a fraction of its time. It knows no tenants: `bound` is the condition that the caller binds every statement with.
+ * The short way of plain rows into the database and out of it: what is stored and what comes back is what MikroORM
+ * would store and give, at a fraction of its time. It knows no tenants: `bound` is the condition that the caller binds
+ * every statement with.
  */
 export interface PlainRows {
   /** A write as one statement; undefined for an insert of no rows, and where only MikroORM can do it. */
@@ -39,11 +40,14 @@ export interface PlainRows {
   /** Runs one write; gives how many rows it wrote. */
   run(ready: ReadyWrite, place: Place): Promise<number>;
   /**
-   * Runs writes in one transaction: the open one, or one of their own. False when one matched another number of rows than it expects: in a
-   * transaction of their own everything is undone then.
+   * Runs writes in one transaction: the open one, or one of their own. False when one matched another number of rows
+   * than it expects: in a transaction of their own everything is undone then.
    */
   together(ready: readonly ReadyWrite[], place: Place, begin: Begin): Promise<boolean>;
-  /** Deletes rows that match, in statements of bounded work: all of them, or `most`; gives how many. Undefined where only MikroORM can do it. */
+  /**
+   * Deletes rows that match, in statements of bounded work: all of them, or `most`; gives how many. Undefined where
+   * only MikroORM can do it.
+   */
   erase(
     meta: EntityMetadata,
     bound: Row,
@@ -59,7 +63,10 @@ export interface PlainRows {
     query: RowsQuery<unknown, never>,
     place: Place,
   ): Promise<Record<string, unknown>[]>;
-  /** Reads a page of rows, and how many there are in all; with `search` those that hold its text. Throws as `select` does. */
+  /**
+   * Reads a page of rows, and how many there are in all; with `search` those that hold its text. Throws as `select`
+   * does.
+   */
   page(
     meta: EntityMetadata,
     bound: Row,
@@ -124,7 +131,10 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     });
   };
 
-  /** Whether a delete of some rows may have left rows that match: on PostgreSQL those that another transaction changed meanwhile. */
+  /**
+   * Whether a delete of some rows may have left rows that match: on PostgreSQL those that another transaction changed
+   * meanwhile.
+   */
   const passesOver = async (entity: PlainEntity, both: readonly Conditions[], place: Place) => {
     if (family !== 'postgres') return false;
     const fields = entity.keys.map(({ name }) => name) as never[];

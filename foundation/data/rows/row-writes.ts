@@ -70,7 +70,9 @@ type Run = (statement: Statement, place: Place) => Promise<Answer>;
 /** PostgreSQL's code of a division by zero. */
 const DIVISION_BY_ZERO = '22012';
 
-/** Runs the writes in an open transaction, one after the other. False at the first that matched another number of rows. */
+/**
+ * Runs the writes in an open transaction, one after the other. False at the first that matched another number of rows.
+ */
 export async function runInOrder(run: Run, ready: readonly ReadyWrite[], place: Place): Promise<boolean> {
   for (const { statement, expect } of ready) {
     const { numAffectedRows } = await run(statement, place);
@@ -99,9 +101,9 @@ export async function runUndoable(run: Run, ready: readonly ReadyWrite[], begin:
 }
 
 /**
- * Runs the writes on PostgreSQL as one message, which the server treats as one transaction: one round trip, whatever their number. What an
- * update matched is not known here before the message ends, so the server itself checks it: by a division that fails, and undoes all. No row comes
- * back.
+ * Runs the writes on PostgreSQL as one message, which the server treats as one transaction: one round trip, whatever
+ * their number. What an update matched is not known here before the message ends, so the server itself checks it: by a
+ * division that fails, and undoes all. No row comes back.
  */
 export async function runAsMessage(
   run: RunFused,

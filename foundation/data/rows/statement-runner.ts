@@ -30,8 +30,9 @@ type BoundText = Pick<BoundStatement, 'sql' | 'bindings'>;
 export type RunFused = (statements: readonly Statement[], place: Place) => Promise<Answer>;
 
 /**
- * Runs statements on the connections of an ORM: under the same guard, with the same errors. SQLite gets placeholders, so that it
- * prepares a statement once; the servers get MikroORM's literals, which save PostgreSQL the round trip of a parametrised message.
+ * Runs statements on the connections of an ORM: under the same guard, with the same errors. SQLite gets placeholders,
+ * so that it prepares a statement once; the servers get MikroORM's literals, which save PostgreSQL the round trip of a
+ * parametrised message.
  */
 export function createStatementRunner(orm: MikroORM, family: Family) {
   const { driver } = orm;
@@ -98,8 +99,8 @@ export function createStatementRunner(orm: MikroORM, family: Family) {
 }
 
 /**
- * A parameter has the type of the column that it is compared with, a literal number has its own: rounded, or refused as too large, it would be compared with
- * something else.
+ * A parameter has the type of the column that it is compared with, a literal number has its own: rounded, or refused as
+ * too large, it would be compared with something else.
  */
 function isSameAsParameter(value: PlainValue): boolean {
   return typeof value !== 'number' || (value | 0) === value;

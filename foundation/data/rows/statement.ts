@@ -52,7 +52,10 @@ export interface Selection {
   readonly columns: readonly PlainColumn[];
 }
 
-/** Rows to pass over from which on only their keys are read: an index holds those, and the rows themselves are many times as large. */
+/**
+ * Rows to pass over from which on only their keys are read: an index holds those, and the rows themselves are many
+ * times as large.
+ */
 const FAR = 500;
 
 /**
@@ -170,7 +173,10 @@ export function deleteStatement(entity: PlainEntity, where: readonly Conditions[
   return (put) => `delete from ${entity.table} where ${allOf(where, put)}`;
 }
 
-/** A `delete` of some rows that match, `most` at most, whichever they are. On PostgreSQL rows that other transactions change meanwhile may be passed over. */
+/**
+ * A `delete` of some rows that match, `most` at most, whichever they are. On PostgreSQL rows that other transactions
+ * change meanwhile may be passed over.
+ */
 export function deleteSomeStatement(
   family: Family,
   { table }: PlainEntity,

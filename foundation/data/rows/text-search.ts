@@ -25,10 +25,12 @@ export interface TextSearch<E> {
 }
 
 /**
- * Reads a page of the rows that hold a text, and counts them. Looked at are the first `SEARCHED_RECORDS` rows that meet the conditions, in the order of the query: no index finds
- * what stands inside a text. Only their searched columns are read, since others may be large.
+ * Reads a page of the rows that hold a text, and counts them. Looked at are the first `SEARCHED_RECORDS` rows that meet
+ * the conditions, in the order of the query: no index finds what stands inside a text. Only their searched columns are
+ * read, since others may be large.
  *
- * @throws DatabaseDefect for a property that the entity does not have, or that is JSON, for no property, no text and no order
+ * @throws DatabaseDefect for a property that the entity does not have, or that is JSON, for no property, no text and no
+ * order
  */
 export function searchStatements<E>(
   family: Family,
@@ -55,7 +57,8 @@ export function searchStatements<E>(
   const found: Statement = (put) => {
     const newest = (read: readonly PlainColumn[]) =>
       `select ${listed(read)} from ${table} where ${allOf(where, put)}${ordered} limit ${put(SEARCHED_RECORDS)}`;
-    // MySQL sorts a whole table rather than follow an index to the rows; the keys it takes from the index, in their order.
+    // MySQL sorts a whole table rather than follow an index to the rows; the keys it takes from the index, in their
+    // order.
     const first = family === 'mysql' ? wholeRows(entity, needed, [], newest(keys)) : newest(needed);
     const holds = searched.map(({ sql }) => HOLDS[family](sql, put(text), text));
     return ` from (${first}) as searched where (${holds.join(' or ')})`;
@@ -69,8 +72,9 @@ export function searchStatements<E>(
 }
 
 /**
- * The condition that a column holds a text that is folded. No pattern is matched, so none has to be escaped. What `lower` does beyond A to Z differs from family to family: PostgreSQL's follows
- * the collation, MySQL's knows other alphabets and has no form that does not, so there the letters of the text are folded one by one.
+ * The condition that a column holds a text that is folded. No pattern is matched, so none has to be escaped. What
+ * `lower` does beyond A to Z differs from family to family: PostgreSQL's follows the collation, MySQL's knows other
+ * alphabets and has no form that does not, so there the letters of the text are folded one by one.
  */
 const HOLDS: Readonly<Record<Family, (column: string, text: string, folded: string) => string>> = {
   sqlite: (column, text) => `instr(lower(${column}), ${text}) > 0`,

@@ -14,8 +14,9 @@ interface Compared {
 }
 
 /**
- * Refuses entities that the tables which are really there cannot serve: a table or column is missing, a column is too short, or one has to be written that the
- * entity does not know. Other tables and columns are the operator's, or a newer replica's, and do no harm. One query, and none without entities.
+ * Refuses entities that the tables which are really there cannot serve: a table or column is missing, a column is too
+ * short, or one has to be written that the entity does not know. Other tables and columns are the operator's, or a
+ * newer replica's, and do no harm. One query, and none without entities.
  *
  * @throws DatabaseStartError naming table and column, and the migration that is to be written
  */

@@ -12,13 +12,19 @@ export interface JournalRow {
   readonly name: string;
   /** Statements that are done; `null` when the whole migration is. */
   readonly statements: number | null;
-  /** What its statements were (`fingerprintOf`); `null` where an earlier version wrote the row, or writes it now in parallel with this one. */
+  /**
+   * What its statements were (`fingerprintOf`); `null` where an earlier version wrote the row, or writes it now in
+   * parallel with this one.
+   */
   readonly hashes: string | null;
   /** The owner that has taken the migration over; the row stays for replicas that know the former name alone. */
   readonly successor: string | null;
 }
 
-/** Makes the journal, or gives one of an earlier version the columns that it lacks. Not a migration of its own: those need it, and replicas of earlier versions still write it. */
+/**
+ * Makes the journal, or gives one of an earlier version the columns that it lacks. Not a migration of its own: those
+ * need it, and replicas of earlier versions still write it.
+ */
 export async function createJournal(target: MigrationTarget, queries: MigrationQueries): Promise<void> {
   const types = columnTypes(target.platform, new Date(0));
   const schema = schemaOf(target.family, queries, target.tableOptions);

@@ -27,7 +27,10 @@ interface JournalRow {
   readonly hashes: string | null;
 }
 
-/** Reads what an owner, and its parts (`<owner>.<part>`), have; nothing where no gateway has ever used the database. Changes nothing. */
+/**
+ * Reads what an owner, and its parts (`<owner>.<part>`), have; nothing where no gateway has ever used the database.
+ * Changes nothing.
+ */
 export async function ownedData(
   family: Family,
   queries: MigrationQueries,
@@ -96,7 +99,10 @@ export function dropOwner(target: MigrationTarget, owner: string): Promise<void>
   });
 }
 
-/** Tables may refer to each other. A table of another owner that refers to one of them prevents the drop: nothing is dropped that was not asked for. */
+/**
+ * Tables may refer to each other. A table of another owner that refers to one of them prevents the drop: nothing is
+ * dropped that was not asked for.
+ */
 async function dropTables(
   family: Family,
   queries: MigrationQueries,

@@ -7,8 +7,9 @@ import type { Migration, MigrationQueries, MigrationSchema } from '../migration.
 import type { MigrationTarget } from './locked.ts';
 
 /**
- * How texts are brought into the form that is hashed, and by which libraries they are built. Raised when a new version of them spells a statement otherwise
- * than `comparable` can even out (a test says so): rows of another spelling are taken as they are, once.
+ * How texts are brought into the form that is hashed, and by which libraries they are built. Raised when a new version
+ * of them spells a statement otherwise than `comparable` can even out (a test says so): rows of another spelling are
+ * taken as they are, once.
  */
 const SPELLING = '1';
 /** Stands for a statement whose text is not the same each time: it is never compared. */
@@ -27,7 +28,8 @@ export function statementsOf(target: MigrationTarget, migration: Migration): rea
 }
 
 /**
- * The texts of its statements, which neither the server's version nor the moment changes: without values of rows and options of tables.
+ * The texts of its statements, which neither the server's version nor the moment changes: without values of rows and
+ * options of tables.
  *
  * @throws DatabaseStartError naming the migration where an author returned something else
  */
@@ -106,7 +108,10 @@ const CREATED = new RegExp(`^\\s*create\\s+table\\s+(?:if\\s+not\\s+exists\\s+)?
 const DROPPED = new RegExp(`^\\s*drop\\s+table\\s+(?:if\\s+exists\\s+)?${NAME}`, 'i');
 const RENAMED = new RegExp(`^\\s*alter\\s+table\\s+${NAME}\\s+rename\\s+to\\s+${NAME}`, 'i');
 
-/** The tables that are there when these statements have been run one after the other, of those that they make; `before` were there. */
+/**
+ * The tables that are there when these statements have been run one after the other, of those that they make; `before`
+ * were there.
+ */
 export function tablesAfter(texts: readonly string[], before: ReadonlySet<string> = new Set()): Set<string> {
   const tables = new Set(before);
   for (const text of texts) {

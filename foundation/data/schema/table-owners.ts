@@ -36,8 +36,8 @@ export function createNotes(target: MigrationTarget): Promise<void> {
 }
 
 /**
- * Notes that these, and no others, are the tables that an owner's migrations have made. What is noted of another owner stays with it, unless that is one of
- * `before`, from which migrations have moved here.
+ * Notes that these, and no others, are the tables that an owner's migrations have made. What is noted of another owner
+ * stays with it, unless that is one of `before`, from which migrations have moved here.
  */
 export async function noteTables(
   queries: MigrationQueries,

@@ -15,8 +15,8 @@ export interface Heir {
 const isBegun = ({ statements }: JournalRow) => statements !== 0;
 
 /**
- * Copies the rows of migrations that another owner ran before they moved here. That owner's rows stay: a replica of the version before, which may
- * start in parallel with this one, still finds its migrations done.
+ * Copies the rows of migrations that another owner ran before they moved here. That owner's rows stay: a replica of the
+ * version before, which may start in parallel with this one, still finds its migrations done.
  */
 export async function takeOverMigrations(
   queries: MigrationQueries,
@@ -35,8 +35,9 @@ export async function takeOverMigrations(
 }
 
 /**
- * Takes over what an owner has under the names that it had before, and what its parts (`<owner>.<part>`) have: tables, and the rows of the journal, which stay
- * under the former names with their successor, for replicas of the version before. All or nothing; again it does what is new.
+ * Takes over what an owner has under the names that it had before, and what its parts (`<owner>.<part>`) have: tables,
+ * and the rows of the journal, which stay under the former names with their successor, for replicas of the version
+ * before. All or nothing; again it does what is new.
  */
 export async function takeOverNames(
   target: MigrationTarget,

@@ -13,7 +13,10 @@ import {
   type WorkerOptions,
 } from '../jobs/jobs.ts';
 
-/** A typed name for something that happened to a tenant, and that no subscriber may miss. Compare by `id`; the type parameter exists at compile time only. */
+/**
+ * A typed name for something that happened to a tenant, and that no subscriber may miss. Compare by `id`; the type
+ * parameter exists at compile time only.
+ */
 export interface DurableEventRef<T> {
   readonly kind: 'durable-event';
   /** `<plugin>.<what-happened>`, unique in the deployment. */
@@ -29,11 +32,13 @@ const MAX_ID = 48;
 const MAX_QUEUE = 100;
 
 /**
- * Declares a durable event in a plugin's contract. It is published in the transaction of what it reports, and delivered to each subscriber at least once, as a
- * job: with attempts, pauses between them, and dead letters for the operator. No order is promised.
+ * Declares a durable event in a plugin's contract. It is published in the transaction of what it reports, and delivered
+ * to each subscriber at least once, as a job: with attempts, pauses between them, and dead letters for the operator. No
+ * order is promised.
  *
- * The payload is stored, and operators read it: ids and facts, no secret, nothing that a person wrote, 64 KiB at most. It only grows: add members that may be
- * absent, and give an event whose meaning changes a new id. Old and new replicas understand each other then.
+ * The payload is stored, and operators read it: ids and facts, no secret, nothing that a person wrote, 64 KiB at most.
+ * It only grows: add members that may be absent, and give an event whose meaning changes a new id. Old and new replicas
+ * understand each other then.
  *
  * @param id `<plugin>.<what-happened>` in lower case, at most 48 characters
  * @throws TypeError for another id
@@ -53,10 +58,14 @@ export function defineDurableEvent<const S extends TSchema>(
   return { kind: 'durable-event', id, schema };
 }
 
-/** Publishes what happened. Each subscriber costs one row in the transaction; without any subscriber no statement is sent. */
+/**
+ * Publishes what happened. Each subscriber costs one row in the transaction; without any subscriber no statement is
+ * sent.
+ */
 export interface DurableEvents {
   /**
-   * Publishes in the transaction of `entities`: committed or rolled back with the data. Outside of a transaction it is stored at once.
+   * Publishes in the transaction of `entities`: committed or rolled back with the data. Outside of a transaction it is
+   * stored at once.
    *
    * @throws job.payload-invalid, job.payload-too-large, where there is a subscriber
    */
@@ -92,14 +101,18 @@ export interface DurableEventContext {
 
 /** How a subscription is worked on; everything has a default, that of jobs. */
 export interface SubscribeOptions extends JobSettings, WorkerOptions {
-  /** Distinguishes two subscriptions of one plugin to one event: lower-case letters, digits and hyphens, 16 at most. Default: none. */
+  /**
+   * Distinguishes two subscriptions of one plugin to one event: lower-case letters, digits and hyphens, 16 at most.
+   * Default: none.
+   */
   readonly name?: string;
 }
 
 /** What a host needs in addition to publishing. */
 export interface DurableEventsHost extends DurableEvents {
   /**
-   * Publishes with an entity manager that sees all tenants, in its transaction. What is published so does not go with the tenant when that is purged.
+   * Publishes with an entity manager that sees all tenants, in its transaction. What is published so does not go with
+   * the tenant when that is purged.
    */
   publishOf<T>(
     entities: SqlEntityManager,
@@ -143,7 +156,10 @@ function envelopeOf(data: TSchema): TSchema {
   return known;
 }
 
-/** The deliveries of an event to one subscription. @throws TypeError for an id that is no queue's, and for settings out of their bounds */
+/**
+ * The deliveries of an event to one subscription. @throws TypeError for an id that is no queue's, and for settings out
+ * of their bounds
+ */
 export function deliveryJob(
   queue: string,
   { schema }: DurableEventRef<unknown>,

@@ -38,12 +38,16 @@ const SubscriptionsChanged = defineEvent('kernel.subscriptions-changed', Type.Ob
 const NONE: readonly SubscribedQueue[] = [];
 
 /**
- * Who subscribes to what, in the whole deployment: a replica publishes also for plugins that it does not run, or that are being set up. Known from memory; the
- * table is read at the start, every minute, and when another replica reports a change.
+ * Who subscribes to what, in the whole deployment: a replica publishes also for plugins that it does not run, or that
+ * are being set up. Known from memory; the table is read at the start, every minute, and when another replica reports a
+ * change.
  */
 export async function openSubscriptions({ database, events, onTrouble, times }: SubscriptionsParts) {
   const { refresh: every, live, keep } = { ...TIMES, ...times };
-  /** The subscriptions that this process works on, each once for each worker: for a moment twice, with two generations of a plugin. */
+  /**
+   * The subscriptions that this process works on, each once for each worker: for a moment twice, with two generations
+   * of a plugin.
+   */
   const own: SubscribedQueue[] = [];
   /** Those that the table does not have yet, by queue: also when their plugin is gone again before it does. */
   const unnoted = new Map<string, SubscribedQueue>();
@@ -111,7 +115,10 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
   return {
     of: (event: string): readonly SubscribedQueue[] => byEvent.get(event) ?? NONE,
 
-    /** From now on this process works on it. Returns a function that ends that; it stays known until it was not seen for an hour. */
+    /**
+     * From now on this process works on it. Returns a function that ends that; it stays known until it was not seen for
+     * an hour.
+     */
     add(one: SubscribedQueue): () => void {
       const isNew = !stored.some(({ queue, attempts }) => queue === one.queue && attempts === one.attempts);
       own.push(one);

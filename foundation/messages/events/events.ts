@@ -22,8 +22,8 @@ export const EVENT_ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
  * Declares an event in a plugin's `contract.ts`. An event is a hint, delivered at most once: put ids into it, not data,
  * and let its listeners look into the database.
  *
- * A new version of the plugin runs in parallel with the old one during an update: add optional members, and give an event whose
- * meaning changes a new id.
+ * A new version of the plugin runs in parallel with the old one during an update: add optional members, and give an
+ * event whose meaning changes a new id.
  *
  * @throws TypeError for an id that is not `<plugin>.<what-happened>` in lower case, 128 characters at most.
  *

@@ -33,8 +33,8 @@ export interface OpenEventsOptions {
 const MAX_CHANNEL = 50;
 
 /**
- * Opens the events of this process: across replicas by Redis, else by PostgreSQL, else in this process alone. Connects in
- * the background and does not fail when the server is away; `reach` says at once which way was chosen.
+ * Opens the events of this process: across replicas by Redis, else by PostgreSQL, else in this process alone. Connects
+ * in the background and does not fail when the server is away; `reach` says at once which way was chosen.
  *
  * @throws TypeError for a channel that is empty or too long.
  */

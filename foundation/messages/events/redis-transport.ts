@@ -5,8 +5,8 @@ import type { Connection, ConnectionEvents, Transport } from './transport.ts';
 const QUESTION = redisScript('return 1');
 
 /**
- * Redis pub/sub on the connection that the process shares. The sockets reconnect automatically, but a connection of events is over when
- * one of them breaks, so that the next one knows what may have been missed.
+ * Redis pub/sub on the connection that the process shares. The sockets reconnect automatically, but a connection of
+ * events is over when one of them breaks, so that the next one knows what may have been missed.
  */
 export function redisTransport(redis: Redis, channel: string): Transport {
   return {
@@ -43,7 +43,8 @@ function connect(redis: Redis, channel: string, events: ConnectionEvents): Conne
             message: (text) => events.message(text),
             subscribed: resolve,
             lost(reason) {
-              // In an outage this socket may be the first to break. The answer shows whether Redis is away, which is logged once.
+              // In an outage this socket may be the first to break. The answer shows whether Redis is away, which is
+              // logged once.
               const report = () => lost(reason);
               ping().then(report, report);
             },

@@ -25,7 +25,8 @@ interface ReplicaLinkOptions {
 /**
  * The connection to the other replicas, kept for ever: a lost one is replaced with growing, random delays. A new one
  * counts once a message sent on it has come back, which a pooler that takes LISTEN without keeping it does not manage.
- * What was being sent when a connection broke is not sent again; that something is missing is reported to the other replicas.
+ * What was being sent when a connection broke is not sent again; that something is missing is reported to the other
+ * replicas.
  */
 export function createReplicaLink(options: ReplicaLinkOptions) {
   const { transport, limits, ids, log, clock, metrics, onEvent, onMissed } = options;

@@ -24,7 +24,9 @@ export interface Connection {
   send(messages: readonly string[]): Promise<Refusal>;
   /** Resolves when the server answered, on every socket of the connection. */
   ping(): Promise<void>;
-  /** Drops the connection at once. Opening and what else is under way rejects, at the latest when its deadline is over. */
+  /**
+   * Drops the connection at once. Opening and what else is under way rejects, at the latest when its deadline is over.
+   */
   destroy(): void;
 }
 

@@ -16,9 +16,9 @@ export interface HintRef<T> {
 const HINT_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 
 /**
- * Declares a kind of hints. Every hint may be lost, come twice, or come late, so a consumer reads from its own tables what there is to do, and
- * looks there from time to time without a hint (its sweeper). A hint names the work by ids and holds no secret; the consumer checks the
- * tenant in its tables. Work that must not be lost is a job (`defineJob`).
+ * Declares a kind of hints. Every hint may be lost, come twice, or come late, so a consumer reads from its own tables
+ * what there is to do, and looks there from time to time without a hint (its sweeper). A hint names the work by ids and
+ * holds no secret; the consumer checks the tenant in its tables. Work that must not be lost is a job (`defineJob`).
  *
  * A schema changes so that old and new replicas understand each other; messages that do not fit are dropped.
  *
@@ -38,24 +38,25 @@ export function defineHint<const S extends TSchema>(id: string, schema: S): Hint
 }
 
 /**
- * Hints between the parts of a gateway and its replicas. The database is the only truth: losing every message costs time,
- * never data, because each consumer also finds its work in its own tables.
+ * Hints between the parts of a gateway and its replicas. The database is the only truth: losing every message costs
+ * time, never data, because each consumer also finds its work in its own tables.
  *
  * A message is mostly delivered once, at the time it is due, roughly in the order of publishing. It may be lost, come
  * twice, or reach a consumer while another still works on the message before; consumers bear all of it.
  */
 export interface Hints {
   /**
-   * Hands a hint over. True when a consumer will see it; false when too many wait, or the carrier is away (the consumer's sweeper
-   * finds the work). Answers within 1 s and never rejects for an outage. After `false` the hint may still arrive.
+   * Hands a hint over. True when a consumer will see it; false when too many wait, or the carrier is away (the
+   * consumer's sweeper finds the work). Answers within 1 s and never rejects for an outage. After `false` the hint may
+   * still arrive.
    *
    * @throws queue.payload-invalid, queue.payload-too-large, queue.id-invalid, queue.option-invalid (`delay`)
    * @throws an error inside a database transaction: publish after the commit, or the consumer looks too early
    */
   send<T>(hint: HintRef<T>, payload: T, options?: SendOptions): Promise<boolean>;
   /**
-   * Calls `handle` for each message until it is stopped. A handler that fails is logged and counted, and its message is gone.
-   * It runs in the asynchronous context of this call, not in that of the publisher.
+   * Calls `handle` for each message until it is stopped. A handler that fails is logged and counted, and its message is
+   * gone. It runs in the asynchronous context of this call, not in that of the publisher.
    *
    * @throws queue.option-invalid, queue.closed
    */
@@ -74,9 +75,9 @@ export type HintForm = 'process' | 'redis' | 'postgres';
 /** How a message is published; everything has a default. */
 export interface SendOptions {
   /**
-   * Names the message: while one of the same name waits (is delayed, too), it stands for both, and the payload and delay of the
-   * later one are dropped. Once a consumer has it in hand, the next one is delivered too, at the latest after the first is done.
-   * Letters, digits, `.`, `_` and `-`, 128 at most. Default: a new UUID.
+   * Names the message: while one of the same name waits (is delayed, too), it stands for both, and the payload and
+   * delay of the later one are dropped. Once a consumer has it in hand, the next one is delivered too, at the latest
+   * after the first is done. Letters, digits, `.`, `_` and `-`, 128 at most. Default: a new UUID.
    */
   readonly id?: string;
   /** Milliseconds until it is due, a whole number up to 24 h. Default 0. */
@@ -88,8 +89,8 @@ export interface HintOptions {
   /** Messages in hand at one time, 1 to 1000. Default 10. */
   readonly concurrency?: number;
   /**
-   * Milliseconds after which the signal of a delivery aborts, up to 24 h. Default 60 000. A handler that has not ended 5 s later is
-   * left alone and its place is given to the next message.
+   * Milliseconds after which the signal of a delivery aborts, up to 24 h. Default 60 000. A handler that has not ended
+   * 5 s later is left alone and its place is given to the next message.
    */
   readonly timeout?: number;
 }
@@ -110,8 +111,9 @@ export interface HintContext {
 /** One consumer of hints. */
 export interface HintConsumer {
   /**
-   * No new messages from now on; resolves when those in hand are done, or aborts them after `drain` milliseconds and gives them
-   * a second more. Those not begun go to other consumers. A second call does the same for what is left. Never rejects.
+   * No new messages from now on; resolves when those in hand are done, or aborts them after `drain` milliseconds and
+   * gives them a second more. Those not begun go to other consumers. A second call does the same for what is left.
+   * Never rejects.
    */
   stop(drain: number): Promise<void>;
 }
@@ -119,7 +121,9 @@ export interface HintConsumer {
 /** `full`: too many wait; `away`: the carrier does not answer. */
 export type SendResult = 'ok' | 'full' | 'away';
 
-/** `timeout`: not done at its deadline; `stopped`: aborted by `stop`; `invalid`: not what the schema says, and dropped. */
+/**
+ * `timeout`: not done at its deadline; `stopped`: aborted by `stop`; `invalid`: not what the schema says, and dropped.
+ */
 export type DeliveryResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'invalid';
 
 /** Mistakes of the code that uses hints. Outages are no errors: `send` answers false. */

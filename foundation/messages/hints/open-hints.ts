@@ -11,13 +11,16 @@ import { createProcessCarrier } from './process-carrier.ts';
 export interface OpenHintsOptions {
   /** Where Redis is; it is used whatever the database. */
   readonly redisUrl?: string | undefined;
-  /** The gateway's database: where it is PostgreSQL, it carries the messages without Redis. The role owns the table that it makes. */
+  /**
+   * The gateway's database: where it is PostgreSQL, it carries the messages without Redis. The role owns the table that
+   * it makes.
+   */
   readonly database: Pick<Database, 'family' | 'system'>;
   /** They wake the consumers of the PostgreSQL form. */
   readonly events: PostgresCarrierOptions['events'];
   /**
-   * Distinguishes deployments that share a Redis or a database: lower-case letters, digits and `-`, beginning with a letter, 40 at
-   * most. Default `agent-gateway`.
+   * Distinguishes deployments that share a Redis or a database: lower-case letters, digits and `-`, beginning with a
+   * letter, 40 at most. Default `agent-gateway`.
    */
   readonly prefix?: string;
   readonly clock: Clock;
@@ -29,9 +32,9 @@ export interface OpenHintsOptions {
 const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
 
 /**
- * Opens the queue in the best form that is there: Redis, else PostgreSQL, else (one SQLite file, or MySQL) this process, where the sweepers find
- * what other replicas have to do. The log says which. A Redis or PostgreSQL that is away does not hinder the start: `send` answers false until it
- * is back.
+ * Opens the queue in the best form that is there: Redis, else PostgreSQL, else (one SQLite file, or MySQL) this
+ * process, where the sweepers find what other replicas have to do. The log says which. A Redis or PostgreSQL that is
+ * away does not hinder the start: `send` answers false until it is back.
  *
  * @throws TypeError for a malformed prefix
  */

@@ -29,8 +29,8 @@ const FIRST_CONNECTION_MS = 5_000;
 const OUTAGE_BEGINS_MS = 10_000;
 
 /**
- * Carries messages through a table of the gateway's own database. A consumer takes a message out when it begins to work on it,
- * so one whose process dies then does not come again: the sweeper finds the work. Consumers are woken by events.
+ * Carries messages through a table of the gateway's own database. A consumer takes a message out when it begins to work
+ * on it, so one whose process dies then does not come again: the sweeper finds the work. Consumers are woken by events.
  */
 export async function openPostgresCarrier(options: PostgresCarrierOptions): Promise<Carrier> {
   const { database, events, prefix, clock, log } = options;
@@ -117,8 +117,8 @@ function firstConnection(events: Pick<Events, 'onMissed' | 'isConnected'>): Prom
 /**
  * The table in which messages wait. Its shape never changes under this name: another shape would be another table.
  *
- * The table is unlogged: no write of it waits for the disk, and a crash of the server, or a change to its standby, empties
- * it. All times are the server's.
+ * The table is unlogged: no write of it waits for the disk, and a crash of the server, or a change to its standby,
+ * empties it. All times are the server's.
  */
 function createTable(database: Pick<Database, 'system'>, prefix: string) {
   const name = `${prefix.replaceAll('-', '_')}_queue_1`;

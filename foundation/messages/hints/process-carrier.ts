@@ -10,8 +10,8 @@ interface Desk {
 }
 
 /**
- * Carries messages inside this process; they are gone with it. Messages wait for a consumer that comes later (a plugin that
- * restarts), in the bounds of its line. Consumers of one queue take turns.
+ * Carries messages inside this process; they are gone with it. Messages wait for a consumer that comes later (a plugin
+ * that restarts), in the bounds of its line. Consumers of one queue take turns.
  */
 export function createProcessCarrier(): Carrier {
   const desks = new Map<string, Desk>();
@@ -113,7 +113,9 @@ function createWaitingLine(onDue: () => void) {
   }
 
   return {
-    /** False when there is no room. A message whose id waits already is dropped, with true: the other one stands for it. */
+    /**
+     * False when there is no room. A message whose id waits already is dropped, with true: the other one stands for it.
+     */
     add(message: Message): boolean {
       if (ids.has(message.id)) return true;
       const isFull = ids.size >= MAX_WAITING || characters + message.text.length > MAX_CHARACTERS;

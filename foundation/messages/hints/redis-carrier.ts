@@ -26,8 +26,8 @@ const MAX_EVENTS = 100;
 const DEFAULT_LEASE_MS = 15_000;
 
 /**
- * Carries messages by BullMQ. A message is gone from Redis when its handler ends, in whatever way. When its process dies,
- * another consumer gets it again after one to three leases.
+ * Carries messages by BullMQ. A message is gone from Redis when its handler ends, in whatever way. When its process
+ * dies, another consumer gets it again after one to three leases.
  *
  * The library is loaded here, so that a gateway without Redis does not load it.
  */

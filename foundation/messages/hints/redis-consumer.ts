@@ -68,7 +68,10 @@ function connectConsumer(url: string, onError: (error: Error) => void): Consumer
 /** The version of a Redis that does not tell it: BullMQ waits to the millisecond for what is delayed then. */
 const UNKNOWN_VERSION = 'redis_version:6.2.0';
 
-/** Stands between BullMQ and a Redis that refuses commands: a read-only replica, one without memory, a role without the right. */
+/**
+ * Stands between BullMQ and a Redis that refuses commands: a read-only replica, one without memory, a role without the
+ * right.
+ */
 function easeRefusals(connection: Redis): void {
   const { sendCommand } = connection;
   connection.sendCommand = (...args) => {

@@ -10,9 +10,9 @@ const SEND_DEADLINE_MS = 950;
 const MAX_SENDING = 1_000;
 
 /**
- * Keeps publishers from waiting for a server, and what is under way from growing. A message counts as under way until the server has
- * answered or the connection is broken, not only until its publisher gives up. The returned function sends one message and never rejects: it
- * answers `away` when that fails or takes too long.
+ * Keeps publishers from waiting for a server, and what is under way from growing. A message counts as under way until
+ * the server has answered or the connection is broken, not only until its publisher gives up. The returned function
+ * sends one message and never rejects: it answers `away` when that fails or takes too long.
  */
 export function createSending(trouble: (reason: unknown) => void) {
   let underWay = 0;
@@ -38,8 +38,8 @@ const COUNT_EVERY_MS = 1_000;
 const MAX_UNCOUNTED = 1_000;
 
 /**
- * Whether a queue that several replicas fill has room. Counting at each message would cost more than the message, so the
- * count is at most a second old, or a thousand messages of this replica: with `n` replicas a queue may come to hold
+ * Whether a queue that several replicas fill has room. Counting at each message would cost more than the message, so
+ * the count is at most a second old, or a thousand messages of this replica: with `n` replicas a queue may come to hold
  * `n` thousand messages more than its bound.
  *
  * @param count the messages of the queue that wait, delayed ones included; may answer less exactly above the bound

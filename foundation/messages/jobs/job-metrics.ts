@@ -6,7 +6,10 @@ import type { QueueDepth } from './job-store.ts';
 
 export type JobMetrics = ReturnType<typeof createJobMetrics>;
 
-/** What is counted of jobs, and the log line of a database that fails. Names of queues come from declared refs, so they are few. */
+/**
+ * What is counted of jobs, and the log line of a database that fails. Names of queues come from declared refs, so they
+ * are few.
+ */
 export function createJobMetrics(metrics: PluginMetrics, clock: Clock, log: Logger) {
   const counter = (name: string, help: string) => metrics.counter({ name, help, labels: ['queue'] });
   const jobs = metrics.gauge({

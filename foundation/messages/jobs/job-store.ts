@@ -44,7 +44,10 @@ export interface QueueDepth {
   readonly queue: string;
   readonly state: JobState;
   readonly count: number;
-  /** Milliseconds since its first job was due. Says something of jobs that wait: in other states the date has other meanings. */
+  /**
+   * Milliseconds since its first job was due. Says something of jobs that wait: in other states the date has other
+   * meanings.
+   */
   readonly overdue: number;
 }
 
@@ -63,7 +66,10 @@ const RETRIES = 5;
 
 export type JobStore = ReturnType<typeof createJobStore>;
 
-/** The statements over the table of jobs, each a short transaction of its own. Leases are measured with the database's clock. */
+/**
+ * The statements over the table of jobs, each a short transaction of its own. Leases are measured with the database's
+ * clock.
+ */
 export function createJobStore(
   database: Pick<Database, 'system' | 'family'>,
   clock: Clock,
@@ -87,7 +93,10 @@ export function createJobStore(
 
   const whole = sql`id, tenant_id, queue, state, payload, attempt, max_attempts, created_at, due_at, error`;
 
-  /** The next job of a tenant after `cursor`, in the order of the tenants: claiming them one by one with a cursor is fair among tenants. */
+  /**
+   * The next job of a tenant after `cursor`, in the order of the tenants: claiming them one by one with a cursor is
+   * fair among tenants.
+   */
   async function claim(
     queue: string,
     cursor: string,
@@ -164,7 +173,8 @@ export function createJobStore(
     /**
      * Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old.
      *
-     * @param lease milliseconds: a lease that ends much later was given by a clock that was ahead, and is cut to that. An attempt that lives renews it.
+     * @param lease milliseconds: a lease that ends much later was given by a clock that was ahead, and is cut to that.
+     * An attempt that lives renews it.
      */
     async sweep(lease: number): Promise<Swept> {
       await run(sql`update ${table} set due_at = ${after(lease)}

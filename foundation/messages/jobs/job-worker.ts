@@ -48,8 +48,8 @@ export function checkWorkerOptions({ concurrency = DEFAULT_CONCURRENCY }: Worker
 }
 
 /**
- * Claims jobs while there are free places, one tenant after the other, and runs them. It looks when it is woken, when a place becomes free, and when
- * the sweep calls it.
+ * Claims jobs while there are free places, one tenant after the other, and runs them. It looks when it is woken, when a
+ * place becomes free, and when the sweep calls it.
  */
 export function startJobWorker<T>(
   parts: JobWorkerParts,
@@ -184,7 +184,10 @@ export function startJobWorker<T>(
   };
 }
 
-/** For operators: no stack, no credentials, and nothing that a database would refuse, or the attempt could not be noted as failed. */
+/**
+ * For operators: no stack, no credentials, and nothing that a database would refuse, or the attempt could not be noted
+ * as failed.
+ */
 function errorText(failure: unknown): string {
   const text = clipText(redactText(messageOf(failure)), MAX_ERROR);
   return storableText(text, text.length);

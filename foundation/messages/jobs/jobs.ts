@@ -12,8 +12,8 @@ export interface JobSettings {
   /** Milliseconds between attempts: doubled from `first` to `most`, less a random half. Default 1 s to 1 h. */
   readonly backoff?: BackoffBounds;
   /**
-   * Milliseconds after which the signal of an attempt aborts, up to 24 h. Default 60 000. A handler that has not ended 5 s later is left alone
-   * and the attempt counts as failed.
+   * Milliseconds after which the signal of an attempt aborts, up to 24 h. Default 60 000. A handler that has not ended
+   * 5 s later is left alone and the attempt counts as failed.
    */
   readonly timeout?: number;
 }
@@ -34,11 +34,12 @@ const JOB_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Declares durable work: what is published is done at least once, whatever process dies, or is kept as dead for the operator. A handler may run again for
- * work that it has done (its process died before that was noted), so it recognizes what is done already.
+ * Declares durable work: what is published is done at least once, whatever process dies, or is kept as dead for the
+ * operator. A handler may run again for work that it has done (its process died before that was noted), so it
+ * recognizes what is done already.
  *
- * The payload is stored, and operators read it: it names ids, and holds no secret and no personal data. A schema changes so that old and new replicas
- * understand each other; a payload that does not fit is a failed attempt.
+ * The payload is stored, and operators read it: it names ids, and holds no secret and no personal data. A schema
+ * changes so that old and new replicas understand each other; a payload that does not fit is a failed attempt.
  *
  * @param id lower-case letters, digits, `.` and `-`, at most 100 characters
  * @throws TypeError for another id, and for settings out of their bounds
@@ -75,15 +76,16 @@ export interface PublishJobOptions {
   /** When it is begun, at the earliest; instead of `delay`. */
   readonly runAt?: Date;
   /**
-   * At most one job of a key waits in a queue of a tenant: a second one replaces payload and time of the first. Once a job has begun it has no key any
-   * more, so what is published meanwhile is done after it. Printable characters, 128 at most. Default: none.
+   * At most one job of a key waits in a queue of a tenant: a second one replaces payload and time of the first. Once a
+   * job has begun it has no key any more, so what is published meanwhile is done after it. Printable characters, 128 at
+   * most. Default: none.
    */
   readonly key?: string;
 }
 
 /**
- * Whose job it is, and in which transaction it is published: the entity manager of a tenant, inside or outside of a transaction; or, for work of the whole
- * deployment, that of `database.transaction`, or `database.system()`.
+ * Whose job it is, and in which transaction it is published: the entity manager of a tenant, inside or outside of a
+ * transaction; or, for work of the whole deployment, that of `database.transaction`, or `database.system()`.
  */
 export type JobOwner = TenantEntityManager | SqlEntityManager;
 
@@ -139,8 +141,8 @@ export interface WorkerOptions {
 /** One worker of a queue. */
 export interface JobWorker {
   /**
-   * No new jobs from now on; resolves when those under way are done, or aborts them after `drain` milliseconds and gives them a second more. Those go
-   * back without the attempt. Never rejects.
+   * No new jobs from now on; resolves when those under way are done, or aborts them after `drain` milliseconds and
+   * gives them a second more. Those go back without the attempt. Never rejects.
    */
   stop(drain: number): Promise<void>;
 }

@@ -33,9 +33,15 @@ export interface OpenJobsOptions {
 }
 
 interface JobTimes {
-  /** After a process has died its jobs begin again when so much time has passed since its last sign of life; default 30 000. */
+  /**
+   * After a process has died its jobs begin again when so much time has passed since its last sign of life; default
+   * 30 000.
+   */
   readonly lease: number;
-  /** How often the sweep looks for what is due and for what no wake-up reported; default 5 000, and 1 000 where events stay in the process. */
+  /**
+   * How often the sweep looks for what is due and for what no wake-up reported; default 5 000, and 1 000 where events
+   * stay in the process.
+   */
   readonly sweep: number;
   readonly depths: number;
   readonly keepDead: number;
@@ -65,7 +71,9 @@ const DEPTHS_MS = 15_000;
 const CLOSE_DRAIN_MS = 5_000;
 const CLOSE_SWEEP_MS = 2_000;
 
-/** Opens the durable work of this process: one table of the gateway's database, workers that claim from it, and a sweep. */
+/**
+ * Opens the durable work of this process: one table of the gateway's database, workers that claim from it, and a sweep.
+ */
 export function openJobs(
   options: OpenJobsOptions,
 ): JobsHost & { readonly administration: JobAdministration } {
@@ -236,7 +244,10 @@ interface SweeperParts {
   readonly onSwept: (swept: Swept) => void;
 }
 
-/** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
+/**
+ * Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker,
+ * or the first job that has to wait.
+ */
 function createSweeper(parts: SweeperParts) {
   const { store, metrics, clock, lease, every, depthsEvery, onSwept } = parts;
   let isClosed = false;

@@ -21,8 +21,8 @@ export function createFolderTree(root: string) {
 
   /**
    * True when the folder is there and lies where its path says. Throws `objects.unavailable` when a symbolic link is on
-   * the way. A user who may write to the store's folder can still put one there afterwards; such a user can also write to the
-   * objects.
+   * the way. A user who may write to the store's folder can still put one there afterwards; such a user can also write
+   * to the objects.
    */
   async function holds(folder: string): Promise<boolean> {
     let real: string;
@@ -51,7 +51,9 @@ export function createFolderTree(root: string) {
       durable.set(folder, true);
     },
 
-    /** Makes what was renamed into the folder or deleted from it durable. A folder that has gone has nothing to keep. */
+    /**
+     * Makes what was renamed into the folder or deleted from it durable. A folder that has gone has nothing to keep.
+     */
     async flush(folder: string): Promise<void> {
       await flushFolder(folder).catch(ignoreMissing);
     },

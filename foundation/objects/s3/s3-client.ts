@@ -55,7 +55,10 @@ function elsewhere(endpoint: string): S3ClientConfig {
 
 /** How long a request may take with all its retries: enough for 5 MiB at 100 KiB a second. */
 const DEADLINE_MS = 60_000;
-/** The same for one that sends no body and waits for the head of one answer: a store that hangs is given up sooner. The body of the answer has its own limit. */
+/**
+ * The same for one that sends no body and waits for the head of one answer: a store that hangs is given up sooner. The
+ * body of the answer has its own limit.
+ */
 export const HEAD_DEADLINE = { deadlineMs: 20_000 } as const;
 
 /**

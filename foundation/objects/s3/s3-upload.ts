@@ -27,8 +27,8 @@ interface UploadParts {
 
 /**
  * Sends a body, in one request when it has 5 MiB at most, else in parts, which are deleted when anything fails. An
- * abort is heeded until the request that makes the object visible is sent: afterwards it could not be known what has become
- * of it. Gives the tag as the store writes it, with quotes, and the bytes.
+ * abort is heeded until the request that makes the object visible is sent: afterwards it could not be known what has
+ * become of it. Gives the tag as the store writes it, with quotes, and the bytes.
  */
 export async function upload(
   { client, Upload, input, log }: UploadParts,

@@ -19,7 +19,10 @@ export interface TenantAgent extends AgentInfo {
   readonly yaml: string;
 }
 
-/** The agents that tenants have in addition to those of agents.d. The engine asks for them again and again: the source has to cache what it reads. */
+/**
+ * The agents that tenants have in addition to those of agents.d. The engine asks for them again and again: the source
+ * has to cache what it reads.
+ */
 export interface TenantAgents {
   /** All of the tenant, by name; their number is bounded. */
   list(tenantId: string): readonly AgentInfo[] | Promise<readonly AgentInfo[]>;
@@ -27,7 +30,10 @@ export interface TenantAgents {
   find(tenantId: string, name: string): TenantAgent | undefined | Promise<TenantAgent | undefined>;
 }
 
-/** Where agents of tenants come from: the plugin `runtime` brings those that are made through the API. Of two agents of one name that of the earlier contribution counts. */
+/**
+ * Where agents of tenants come from: the plugin `runtime` brings those that are made through the API. Of two agents of
+ * one name that of the earlier contribution counts.
+ */
 export const TenantAgentsPoint = extensionPoint<TenantAgents>('agent-engine.tenant-agents', {
   list: 'function',
   find: 'function',
@@ -39,6 +45,9 @@ export interface AgentCheck {
   readonly agent?: AgentInfo;
   /** Lines from 1, RFC 6901 pointers. */
   readonly errors: Validation['errors'];
-  /** Tools and the model that nobody offers now, which is no error: plugins, MCP servers and models may come later. Empty where there are errors. */
+  /**
+   * Tools and the model that nobody offers now, which is no error: plugins, MCP servers and models may come later.
+   * Empty where there are errors.
+   */
   readonly warnings: Validation['errors'];
 }

@@ -48,12 +48,15 @@ export type AgentTurnEvent =
   | ({ readonly type: 'end' } & TurnEnd);
 
 /**
- * Milliseconds after which a stream is begun although nothing of the answer is there: a model may think for minutes, and what is between client and
- * gateway ends connections on which nothing comes for half a minute or a minute.
+ * Milliseconds after which a stream is begun although nothing of the answer is there: a model may think for minutes,
+ * and what is between client and gateway ends connections on which nothing comes for half a minute or a minute.
  */
 export const STREAM_BEGINS_MS = 15_000;
 
-/** A turn that has begun: its first event is there, or `STREAM_BEGINS_MS` are over. Dispose it in any case; unless its events were read to the `end`, nothing of it stays. */
+/**
+ * A turn that has begun: its first event is there, or `STREAM_BEGINS_MS` are over. Dispose it in any case; unless its
+ * events were read to the `end`, nothing of it stays.
+ */
 export interface AgentTurn extends AsyncDisposable {
   /** Undefined when nothing is stored. */
   readonly sessionId: string | undefined;
@@ -63,16 +66,25 @@ export interface AgentTurn extends AsyncDisposable {
   readonly events: AsyncIterable<AgentTurnEvent>;
 }
 
-/** Turns of agents in sessions: the conversation, the run, its checkpoint, and what of them is kept, in one transaction. */
+/**
+ * Turns of agents in sessions: the conversation, the run, its checkpoint, and what of them is kept, in one transaction.
+ */
 export interface AgentTurns {
-  /** Throws what `Conversations.open` and `Agents.run` throw, `agent.failed`, and `chat.interrupted` where decisions are awaited (with `pauses: 'allow'`). */
+  /**
+   * Throws what `Conversations.open` and `Agents.run` throw, `agent.failed`, and `chat.interrupted` where decisions are
+   * awaited (with `pauses: 'allow'`).
+   */
   begin(call: ChatCall, request: AgentTurnRequest): Promise<AgentTurn>;
   /**
-   * Throws `session.not-found`, `chat.not-interrupted` (409, also for the second of two callers), what `decide` throws, `agent.decision-invalid`,
-   * and what `begin` throws. The checkpoint is removed in the transaction that stores the turn.
+   * Throws `session.not-found`, `chat.not-interrupted` (409, also for the second of two callers), what `decide` throws,
+   * `agent.decision-invalid`, and what `begin` throws. The checkpoint is removed in the transaction that stores the
+   * turn.
    */
   resume(call: ChatCall, request: AgentTurnResume): Promise<AgentTurn>;
-  /** Ends the turn that is in flight, on any replica, or discards the paused run that waits for decisions. False where there was neither. */
+  /**
+   * Ends the turn that is in flight, on any replica, or discards the paused run that waits for decisions. False where
+   * there was neither.
+   */
   abort(
     entities: TenantEntityManager,
     reader: SessionReader,
@@ -95,8 +107,9 @@ export const TurnErrors = defineErrors({
 const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(['model_not_found', 'model.aborted']);
 
 /**
- * The error for what a run threw: a failure of models or of the engine is 502 and not to be repeated by client libraries, since tools may
- * have run (specification 1, Chat, rule 1). Errors that the request itself caused stay as they are.
+ * The error for what a run threw: a failure of models or of the engine is 502 and not to be repeated by client
+ * libraries, since tools may have run (specification 1, Chat, rule 1). Errors that the request itself caused stay as
+ * they are.
  */
 export function agentFailure(thrown: unknown): GatewayError {
   if (!(thrown instanceof GatewayError)) {

@@ -13,7 +13,10 @@ import type { ChatRequest, ToolChoice } from './models.ts';
 import type { RunContext } from './run-context.ts';
 import type { Question } from './tools.ts';
 
-/** Calls of the model that one turn may make, whatever an agent or a caller asks for (specification 2, Agent safety pipeline). */
+/**
+ * Calls of the model that one turn may make, whatever an agent or a caller asks for (specification 2, Agent safety
+ * pipeline).
+ */
 export const MAX_ITERATIONS = 50;
 
 /** Parameters of a model call other than its conversation and tools. They reach the model unchanged. */
@@ -28,8 +31,8 @@ export interface AgentRunRequest {
   /** Alias of the model; absent: the agent's own, or `default`. */
   readonly model?: string | undefined;
   /**
-   * The conversation so far and what is new, oldest first, without the agent's own instructions. A conversation that ends with
-   * `tool` messages answers the calls of client tools that an earlier turn handed out.
+   * The conversation so far and what is new, oldest first, without the agent's own instructions. A conversation that
+   * ends with `tool` messages answers the calls of client tools that an earlier turn handed out.
    */
   readonly messages: readonly ChatMessage[];
   /** Text that stands before the agent's own instructions: personality, memories, skills. Built once a turn. */
@@ -37,18 +40,24 @@ export interface AgentRunRequest {
   /** The part of the preamble that an answer must not give away, as it must not the agent's own instructions. */
   readonly secretPreamble?: string | undefined;
   readonly parameters?: ModelParameters | undefined;
-  /** Tools that the caller runs itself: a call of one ends the turn with `tool_calls`. They win over server tools of the same name. */
+  /**
+   * Tools that the caller runs itself: a call of one ends the turn with `tool_calls`. They win over server tools of the
+   * same name.
+   */
   readonly clientTools?: readonly ToolDefinition[] | undefined;
   readonly toolChoice?: ToolChoice | undefined;
   /** Model calls at most; clamped to 1 … `MAX_ITERATIONS`. Absent: the agent's own number, or `MAX_ITERATIONS`. */
   readonly maxIterations?: number | undefined;
   /**
-   * What a tool that needs an approval, or asks a question, does: `allow` ends the turn as `interrupted` with a checkpoint; `refuse`
-   * answers the model that no person can be asked here.
+   * What a tool that needs an approval, or asks a question, does: `allow` ends the turn as `interrupted` with a
+   * checkpoint; `refuse` answers the model that no person can be asked here.
    */
   readonly pauses: 'allow' | 'refuse';
   readonly context: RunContext;
-  /** The guards that have looked at the messages already, as `Conversation.guards`; absent: guardrails and guards look at them here. */
+  /**
+   * The guards that have looked at the messages already, as `Conversation.guards`; absent: guardrails and guards look
+   * at them here.
+   */
   readonly guards?: ChatGuarding | undefined;
 }
 
@@ -93,13 +102,16 @@ export interface AgentResult {
   /** The text of the last answer. */
   readonly text: string;
   /**
-   * What the turn added to the conversation: assistant and tool messages, in order. Always whole steps: with finish `interrupted` the calls that
-   * wait, and their answer, come with the result of `resume`.
+   * What the turn added to the conversation: assistant and tool messages, in order. Always whole steps: with finish
+   * `interrupted` the calls that wait, and their answer, come with the result of `resume`.
    */
   readonly messages: readonly ChatMessage[];
   /** The calls of client tools that wait for an answer; with finish `tool_calls`. */
   readonly toolCalls?: readonly ToolCall[];
-  /** One entry a model call of this very run or resume, sub-agents included: earlier ones were reported when the run was interrupted. */
+  /**
+   * One entry a model call of this very run or resume, sub-agents included: earlier ones were reported when the run was
+   * interrupted.
+   */
   readonly uses: readonly ModelUse[];
   /** With finish `interrupted`. */
   readonly checkpoint?: Checkpoint;
@@ -120,13 +132,18 @@ export interface Interrupt {
   readonly fields: Question['fields'];
 }
 
-/** A paused run, as plain JSON: it can be stored, and resumed by any replica, also of a newer version of the gateway. */
+/**
+ * A paused run, as plain JSON: it can be stored, and resumed by any replica, also of a newer version of the gateway.
+ */
 export interface Checkpoint {
   readonly id: string;
   /** Name of the agent; the empty text for the default agent. */
   readonly agent: string;
   readonly interrupts: readonly Interrupt[];
-  /** Everything that `resume` needs, the agent's definition at the start included. Opaque, and not redacted: it never leaves the gateway. */
+  /**
+   * Everything that `resume` needs, the agent's definition at the start included. Opaque, and not redacted: it never
+   * leaves the gateway.
+   */
   readonly state: unknown;
 }
 
@@ -141,7 +158,9 @@ export type Decision =
 /** How a paused run goes on. */
 export interface AgentResumeRequest {
   readonly checkpoint: Checkpoint;
-  /** By interrupt id; every interrupt of the checkpoint needs one. Throws `agent.decision-invalid` for anything else. */
+  /**
+   * By interrupt id; every interrupt of the checkpoint needs one. Throws `agent.decision-invalid` for anything else.
+   */
   readonly decisions: Readonly<Record<string, Decision>>;
   readonly context: RunContext;
   /** The guards that the conversation began with; absent: they are opened here. */
@@ -182,15 +201,18 @@ export interface Agents {
   /** Validates a definition as one of the tenant's agents, by the rules of the YAML kind. Stores nothing. */
   check(tenantId: string, yaml: string): Promise<AgentCheck>;
   /**
-   * Runs a turn. Nothing is sent before the first `next()`; leaving the loop or aborting the signal cancels everything that is under
-   * way. The last event is `end`. Throws `agent.not-found`, `agent.not-usable`, errors of `ModelErrors` and `GuardErrors`.
+   * Runs a turn. Nothing is sent before the first `next()`; leaving the loop or aborting the signal cancels everything
+   * that is under way. The last event is `end`. Throws `agent.not-found`, `agent.not-usable`, errors of `ModelErrors`
+   * and `GuardErrors`.
    */
   run(request: AgentRunRequest): AsyncIterable<AgentEvent>;
-  /** Throws `agent.decision-invalid` where `resume` would, so that a caller can check before it takes the checkpoint. */
+  /**
+   * Throws `agent.decision-invalid` where `resume` would, so that a caller can check before it takes the checkpoint.
+   */
   checkDecisions(checkpoint: Checkpoint, decisions: AgentResumeRequest['decisions']): void;
   /**
-   * Goes on with a paused run; like `run`, and throws `agent.decision-invalid` and `agent.checkpoint-invalid`. Resuming the same checkpoint
-   * again, after a crash, does not repeat the tools that have run.
+   * Goes on with a paused run; like `run`, and throws `agent.decision-invalid` and `agent.checkpoint-invalid`. Resuming
+   * the same checkpoint again, after a crash, does not repeat the tools that have run.
    */
   resume(request: AgentResumeRequest): AsyncIterable<AgentEvent>;
 }

@@ -11,9 +11,11 @@ export interface ChatRun {
   /** The identity that owns the session and its usage, as that of a credential would; default: `userId`. */
   readonly identityId?: string;
   /**
-   * Goes on with a session; one that is not there yet is made under this name. Absent: a new one. An id has 1 to 128 characters of `A-Z`, `a-z`, `0-9`, `.`, `_`
-   * and `-`, looks like no credential, and is unique in its tenant: if another system's conversation ids may have other characters, hash them. Logs,
-   * usage and durable events carry the id, so it should not identify a person. Any other text is `session.invalid-id`, the session of another owner `session.forbidden`.
+   * Goes on with a session; one that is not there yet is made under this name. Absent: a new one. An id has 1 to 128
+   * characters of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`, looks like no credential, and is unique in its tenant: if
+   * another system's conversation ids may have other characters, hash them. Logs, usage and durable events carry the
+   * id, so it should not identify a person. Any other text is `session.invalid-id`, the session of another owner
+   * `session.forbidden`.
    */
   readonly sessionId?: string;
   /** An agent of agents.d, or of the tenant; absent: the default agent, with every tool that the tenant may use. */
@@ -35,8 +37,9 @@ export interface ChatRun {
   /** For logs, receipts and usage; default: a new one. */
   readonly requestId?: string;
   /**
-   * More writes for the transaction that keeps the chat, made when the answer is there: with them an answer is noted, or a job for its delivery
-   * published, exactly once. If a write does not match what it expects, the chat fails with `session.conflict`, and nothing of it is stored. Not allowed with `store: false`.
+   * More writes for the transaction that keeps the chat, made when the answer is there: with them an answer is noted,
+   * or a job for its delivery published, exactly once. If a write does not match what it expects, the chat fails with
+   * `session.conflict`, and nothing of it is stored. Not allowed with `store: false`.
    */
   readonly also?: (answer: ChatAnswer) => readonly RowWrite[] | Promise<readonly RowWrite[]>;
 }
@@ -61,7 +64,10 @@ export type ChatEvent =
   | Exclude<AgentEvent, { readonly type: 'end' }>
   | { readonly type: 'end'; readonly answer: ChatAnswer };
 
-/** A chat that has begun: its first event is there. Dispose it in any case; unless its events were read to the `end`, nothing of it stays. */
+/**
+ * A chat that has begun: its first event is there. Dispose it in any case; unless its events were read to the `end`,
+ * nothing of it stays.
+ */
 export interface ChatStream extends AsyncDisposable {
   readonly sessionId: string | undefined;
   /** To be read once. Throws what broke the chat. */
@@ -69,9 +75,10 @@ export interface ChatStream extends AsyncDisposable {
 }
 
 /**
- * Chats in one call, with all that the routes for chats have: guardrails and guards, personality, memories and skills, the agent's tools with their
- * receipts, history, prices, the tenant's bound on sessions. Both throw `tenant.not-found` (of deleted tenants too), what `AgentTurns.begin` throws, and a
- * `TypeError` for a `source` that is no name. No person can be asked: tools that need an approval are refused.
+ * Chats in one call, with all that the routes for chats have: guardrails and guards, personality, memories and skills,
+ * the agent's tools with their receipts, history, prices, the tenant's bound on sessions. Both throw `tenant.not-found`
+ * (of deleted tenants too), what `AgentTurns.begin` throws, and a `TypeError` for a `source` that is no name. No person
+ * can be asked: tools that need an approval are refused.
  */
 export interface Chats {
   run(chat: ChatRun): Promise<ChatAnswer>;

@@ -136,7 +136,10 @@ export interface Conversation extends AsyncDisposable {
 
 /** Opens conversations: takes the session's turn, and collects what the model has to know. */
 export interface Conversations {
-  /** Throws what `Turns.begin` throws, `session.turn-too-large`, and what the guardrails and guards refuse the messages with. */
+  /**
+   * Throws what `Turns.begin` throws, `session.turn-too-large`, and what the guardrails and guards refuse the messages
+   * with.
+   */
   open(call: ChatCall, request: ConversationRequest): Promise<Conversation>;
 }
 
@@ -154,8 +157,9 @@ function isInstruction({ role }: ChatMessage): boolean {
 const NO_RESULT = 'Error: This call has no result, since the conversation went on without it.';
 
 /**
- * History in which each call of a tool has a result, in it or at the beginning of what follows. Providers refuse conversations with an open
- * call, so a client that goes on without the result of its tool could not use its session any more. Pure.
+ * History in which each call of a tool has a result, in it or at the beginning of what follows. Providers refuse
+ * conversations with an open call, so a client that goes on without the result of its tool could not use its session
+ * any more. Pure.
  */
 function withResults(history: readonly ChatMessage[], next: readonly ChatMessage[]): readonly ChatMessage[] {
   const whole: ChatMessage[] = [];
@@ -179,8 +183,9 @@ function withResults(history: readonly ChatMessage[], next: readonly ChatMessage
 }
 
 /**
- * What the model is to see: the stored history, then the new messages. Instructions hold for the turn that they came with and, until others
- * come, for the turns after it; history never repeats older ones. Calls of tools that were never answered get a result. Pure.
+ * What the model is to see: the stored history, then the new messages. Instructions hold for the turn that they came
+ * with and, until others come, for the turns after it; history never repeats older ones. Calls of tools that were never
+ * answered get a result. Pure.
  */
 export function composeConversation(
   history: readonly ChatMessage[],
@@ -200,8 +205,8 @@ export function composeConversation(
 }
 
 /**
- * Puts a preamble in front. It is joined with a leading instruction, since some servers take only one system message, as the first of all
- * messages. Pure.
+ * Puts a preamble in front. It is joined with a leading instruction, since some servers take only one system message,
+ * as the first of all messages. Pure.
  */
 export function withPreamble(preamble: string, messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (preamble === '') return messages;

@@ -24,8 +24,9 @@ export interface EmbeddingCall {
 /** Makes vectors of texts. */
 export interface EmbedderClient {
   /**
-   * Identifies the kind of vectors, with 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. Another `id` means that stored vectors are not compared with new ones, but
-   * recomputed bit by bit, as after a change of the model: change it whenever the same text gets another vector.
+   * Identifies the kind of vectors, with 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. Another `id` means that
+   * stored vectors are not compared with new ones, but recomputed bit by bit, as after a change of the model: change it
+   * whenever the same text gets another vector.
    */
   readonly id: string;
   /** Numbers in each vector, 1 to 8192. */
@@ -33,8 +34,8 @@ export interface EmbedderClient {
   /** Texts of one call at most, 1 to 1024; default 128. */
   readonly batch?: number;
   /**
-   * One vector for each text, in order. Texts have 1 to 8,000 characters. The engine makes the length of the vectors 1, and refuses what is
-   * not a vector of `dimensions` finite numbers for each text. It repeats no call.
+   * One vector for each text, in order. Texts have 1 to 8,000 characters. The engine makes the length of the vectors 1,
+   * and refuses what is not a vector of `dimensions` finite numbers for each text. It repeats no call.
    */
   embed(texts: readonly string[], call: EmbeddingCall): Promise<readonly ArrayLike<number>[]>;
 }
@@ -44,9 +45,10 @@ export interface Embedder {
   /** `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string;
   /**
-   * Called before the first texts, and once more after each new contribution of the embedder. The plugin has to release what the client holds. Connecting and each
-   * call have a minute together, behind a circuit breaker. Errors of `ModelErrors` are passed on as they are, everything else that is thrown is `model.upstream`, and logged. While there are no
-   * vectors, memories are searched by words.
+   * Called before the first texts, and once more after each new contribution of the embedder. The plugin has to release
+   * what the client holds. Connecting and each call have a minute together, behind a circuit breaker. Errors of
+   * `ModelErrors` are passed on as they are, everything else that is thrown is `model.upstream`, and logged. While
+   * there are no vectors, memories are searched by words.
    */
   connect(settings: EmbedderSettings): EmbedderClient | Promise<EmbedderClient>;
 }

@@ -9,7 +9,10 @@ export const TASK_CLASS = '^[a-z0-9-]{1,64}$';
 
 /** What happened in the run of an agent. Holds no text of the conversation. */
 export type AgentSignal =
-  /** `component` is the ref of the tool, or `agent/<name>` of a sub-agent that was handed work. `durationMs`: milliseconds. */
+  /**
+   * `component` is the ref of the tool, or `agent/<name>` of a sub-agent that was handed work. `durationMs`:
+   * milliseconds.
+   */
   | { readonly type: 'tool_success'; readonly component: string; readonly durationMs: number }
   | {
       readonly type: 'tool_error';
@@ -45,7 +48,10 @@ export interface ExperiencedRun {
   /** Undefined for work that is not stored. */
   readonly sessionId: string | undefined;
   readonly requestId: string;
-  /** The last text of the caller, or what the supervisor handed over; not redacted: store nothing of it that reveals what was said. */
+  /**
+   * The last text of the caller, or what the supervisor handed over; not redacted: store nothing of it that reveals
+   * what was said.
+   */
   readonly task: string;
   /** The kind of task, as the request or the agent names it; undefined where neither does. */
   readonly taskClass: string | undefined;
@@ -53,7 +59,10 @@ export interface ExperiencedRun {
   /** Of `spec.evolution.advise`. */
   readonly minConfidence: number | undefined;
   readonly maxSuggestions: number | undefined;
-  /** In a run that goes on after a pause: the memo that it began with. The run keeps its advice: what `begin` advises this time is ignored. */
+  /**
+   * In a run that goes on after a pause: the memo that it began with. The run keeps its advice: what `begin` advises
+   * this time is ignored.
+   */
   readonly memo: unknown;
 }
 
@@ -65,13 +74,16 @@ export interface RunExperience {
   readonly memo?: unknown;
   /** Called with each signal of the kinds that the agent collects. Must return at once: write to stores later. */
   tell(signal: AgentSignal): void;
-  /** The run is over, or paused; nothing follows. Called no matter what the agent collects. Must return at once, too. */
+  /**
+   * The run is over, or paused; nothing follows. Called no matter what the agent collects. Must return at once, too.
+   */
   end?(): void;
 }
 
 /**
- * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. A run waits for `begin`, so
- * the plugin should nearly always answer from memory; a promise has 250 ms. What the plugin throws is logged, and the run goes on without it.
+ * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. A run waits for
+ * `begin`, so the plugin should nearly always answer from memory; a promise has 250 ms. What the plugin throws is
+ * logged, and the run goes on without it.
  */
 export interface Experience {
   /** For logs and memos; begins with the plugin's name. */

@@ -23,9 +23,15 @@ export interface OutputCheck {
 
 /** The safety pipeline: what may come in, what may go out. Cheap for ordinary text. */
 export interface Guard {
-  /** What makes a text unfit for a model; undefined for one that may pass. Returns a promise only for a long text, which is checked piece by piece. */
+  /**
+   * What makes a text unfit for a model; undefined for one that may pass. Returns a promise only for a long text, which
+   * is checked piece by piece.
+   */
   checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined>;
-  /** Checks what is new in a conversation, which is what stands behind its last answer. Rejects with `guard.input-blocked`. */
+  /**
+   * Checks what is new in a conversation, which is what stands behind its last answer. Rejects with
+   * `guard.input-blocked`.
+   */
   inspect(messages: readonly ChatMessage[]): Promise<void>;
   /** `secretPrompt` is the system prompt that an answer must not give away. */
   checkOutput(secretPrompt: string | undefined): OutputCheck;

@@ -17,8 +17,8 @@ export interface McpServers {
   /** By name. */
   list(): readonly McpServerInfo[];
   /**
-   * The tools that a server has for a tenant now, 128 at most; connects where there is no connection yet. Throws `mcp.server-not-found`, and `mcp.unavailable`
-   * also when the server does not answer within 15 seconds.
+   * The tools that a server has for a tenant now, 128 at most; connects where there is no connection yet. Throws
+   * `mcp.server-not-found`, and `mcp.unavailable` also when the server does not answer within 15 seconds.
    */
   tools(tenantId: string, name: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
 }

@@ -16,9 +16,11 @@ export interface ModelProvider {
   /** `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string;
   /**
-   * The client of a model: called for each document at its first call, and once more after each new contribution of the provider. The plugin has to
-   * release what the client holds. The engine adds to each call what all models have: its deadlines (`LLM_TIMEOUT`; `LLM_IDLE_TIMEOUT` for each chunk), circuit breaker, fallbacks, metrics and
-   * usage; it retries no call. Errors of `ModelErrors` are shown as they are, everything else that the client throws is `model.upstream`, and logged.
+   * The client of a model: called for each document at its first call, and once more after each new contribution of the
+   * provider. The plugin has to release what the client holds. The engine adds to each call what all models have: its
+   * deadlines (`LLM_TIMEOUT`; `LLM_IDLE_TIMEOUT` for each chunk), circuit breaker, fallbacks, metrics and usage; it
+   * retries no call. Errors of `ModelErrors` are shown as they are, everything else that the client throws is
+   * `model.upstream`, and logged.
    */
   connect(model: ProvidedModel): ModelClient | Promise<ModelClient>;
 }

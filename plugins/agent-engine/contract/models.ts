@@ -75,8 +75,9 @@ export interface ChatCompletion {
 }
 
 /**
- * A piece of a tool call inside a stream; pieces of one `index` are joined, `arguments` by concatenation. Whoever reads a stream of the port finds each call
- * at an index of its own, with an id of its own in its first piece, whatever the provider wrote.
+ * A piece of a tool call inside a stream; pieces of one `index` are joined, `arguments` by concatenation. Whoever reads
+ * a stream of the port finds each call at an index of its own, with an id of its own in its first piece, whatever the
+ * provider wrote.
  */
 export interface ToolCallDelta {
   readonly index: number;
@@ -128,8 +129,8 @@ export interface ModelCallContext {
   /** W3C trace context headers (`traceparent`, `tracestate`) of the current span. */
   readonly traceHeaders?: Readonly<Record<string, string>>;
   /**
-   * Called once with the model that really answers, which may be a fallback, before the first chunk or the completion is
-   * returned. Not called if the call fails before that. Must not throw.
+   * Called once with the model that really answers, which may be a fallback, before the first chunk or the completion
+   * is returned. Not called if the call fails before that. Must not throw.
    */
   readonly answeredBy?: (info: ModelInfo) => void;
 }
@@ -186,7 +187,10 @@ export const ModelErrors = defineErrors({
   notFound: { code: 'model_not_found', kind: 'not-found', title: 'There is no such model' },
   /** The provider answered 400: the request itself is wrong. Carries the provider's sentence, sanitized and capped. */
   rejected: { code: 'model.rejected', kind: 'invalid', title: 'The model provider rejected the request' },
-  /** A rejection with a code that clients know, like the next two: the conversation does not fit into the model's window. */
+  /**
+   * A rejection with a code that clients know, like the next two: the conversation does not fit into the model's
+   * window.
+   */
   contextLengthExceeded: {
     code: 'context_length_exceeded',
     kind: 'invalid',
@@ -252,7 +256,7 @@ export const ModelErrors = defineErrors({
 export const ModelsRef = serviceRef<Models>('agent-engine.models');
 
 /**
- * The embeddings of the deployment. What they throw is of `ModelErrors`. The built-in form is pure and never fails: it sees words, not
- * meaning.
+ * The embeddings of the deployment. What they throw is of `ModelErrors`. The built-in form is pure and never fails: it
+ * sees words, not meaning.
  */
 export const EmbeddingsRef = serviceRef<Embeddings>('agent-engine.embeddings');

@@ -39,8 +39,9 @@ export interface SandboxPolicies {
   /** The tenant's own policy; undefined where the default holds. */
   find(entities: TenantEntityManager): Promise<SandboxPolicy | undefined>;
   /**
-   * Changes the tenant's own policy, or creates it. Absent members keep their value, also when two changes come at one time; for a tenant without a
-   * policy of its own they are those of the default. Not inside a transaction: other replicas are notified at once.
+   * Changes the tenant's own policy, or creates it. Absent members keep their value, also when two changes come at one
+   * time; for a tenant without a policy of its own they are those of the default. Not inside a transaction: other
+   * replicas are notified at once.
    */
   change(entities: TenantEntityManager, changes: Partial<SandboxPolicy>): Promise<void>;
   /** Back to the default; false when it was in force already. Not inside a transaction, like `change`. */

@@ -7,8 +7,9 @@ export const THOUGHTS = 'agent-gateway.thoughts';
 const MOST = 16_384;
 
 /**
- * The thoughts of an answer (`reasoning_content`) as a message keeps them in its `reasoning_details`, for servers of OpenAI's format that want them back
- * with the results of calls. Empty for an answer without, and for other providers, which want their thoughts signed or not at all. Pure.
+ * The thoughts of an answer (`reasoning_content`) as a message keeps them in its `reasoning_details`, for servers of
+ * OpenAI's format that want them back with the results of calls. Empty for an answer without, and for other providers,
+ * which want their thoughts signed or not at all. Pure.
  *
  * @param answeredBy the model that answered (`ModelCallContext.answeredBy`)
  */

@@ -30,8 +30,8 @@ export interface Question {
 }
 
 /**
- * The result of a tool. `content` is for the model: text, or JSON as text. `isTimeout` is an error of a tool that has a deadline of its own: its
- * receipt says `timeout`.
+ * The result of a tool. `content` is for the model: text, or JSON as text. `isTimeout` is an error of a tool that has a
+ * deadline of its own: its receipt says `timeout`.
  */
 export type ToolResult =
   | { readonly content: string; readonly isError?: boolean; readonly isTimeout?: boolean }
@@ -57,7 +57,10 @@ export interface Tool {
 export interface ToolSource {
   /** What the refs of its tools begin with: `builtin/`, `plugin/notes/`, `mcp://search/`. */
   readonly prefix: string;
-  /** The tools that a tenant has now. Rejects when the source is unavailable; the tools of the other sources are then offered without it. */
+  /**
+   * The tools that a tenant has now. Rejects when the source is unavailable; the tools of the other sources are then
+   * offered without it.
+   */
   list(tenantId: string, signal: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
 }
 
@@ -67,13 +70,15 @@ export type ToolInfo = Pick<Tool, 'ref' | 'name' | 'description' | 'parameters'>
 /** The tools of the deployment, from all sources. */
 export interface Tools {
   /**
-   * The tools that a tenant may use now, within its sandbox policy: what an agent without tools of its own is offered, under the same names, 128 at
-   * most. A source that is away or slow is left out and logged. Throws the reason of the signal.
+   * The tools that a tenant may use now, within its sandbox policy: what an agent without tools of its own is offered,
+   * under the same names, 128 at most. A source that is away or slow is left out and logged. Throws the reason of the
+   * signal.
    */
   list(tenantId: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
   /**
-   * Runs a tool of that list for a person who asks for it, by its ref or its name, within its deadline, and writes its receipt. The result is
-   * redacted. Throws `tool.not-found`, `tool.parameters-invalid`, `tool.needs-approval`, `tool.asks`, and the reason of the signal.
+   * Runs a tool of that list for a person who asks for it, by its ref or its name, within its deadline, and writes its
+   * receipt. The result is redacted. Throws `tool.not-found`, `tool.parameters-invalid`, `tool.needs-approval`,
+   * `tool.asks`, and the reason of the signal.
    */
   invoke(call: ToolInvocation): Promise<ToolOutcome>;
 }

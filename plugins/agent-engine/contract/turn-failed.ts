@@ -1,11 +1,13 @@
 import { defineDurableEvent, Type } from 'agent-gateway';
 
 /**
- * A turn of a model or an agent began, and nothing of it is stored: it failed, its answer was refused, or it was aborted. What is refused before (by limits, the input check, guards of
- * what goes in) is no turn. Such a turn changes nothing in the database, so there is no transaction that the event could be part of: it is published when the turn ends, and delivered at
- * least once from then on. It is lost where the process is killed before (with `kill -9`, in a crash), or the database does not take it at that moment, which the log says. A subscriber that
- * must know each turn compares with `TurnFinished`, which is part of the transaction that stores a turn, or with what the client reports. Agent tasks of workflows do not publish it:
- * their runs show the failure.
+ * A turn of a model or an agent began, and nothing of it is stored: it failed, its answer was refused, or it was
+ * aborted. What is refused before (by limits, the input check, guards of what goes in) is no turn. Such a turn changes
+ * nothing in the database, so there is no transaction that the event could be part of: it is published when the turn
+ * ends, and delivered at least once from then on. It is lost where the process is killed before (with `kill -9`, in a
+ * crash), or the database does not take it at that moment, which the log says. A subscriber that must know each turn
+ * compares with `TurnFinished`, which is part of the transaction that stores a turn, or with what the client reports.
+ * Agent tasks of workflows do not publish it: their runs show the failure.
  */
 export const TurnFailed = defineDurableEvent(
   'agent-engine.turn-failed',

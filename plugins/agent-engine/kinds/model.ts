@@ -4,7 +4,10 @@ import type { Static } from 'typebox';
 /** Where provider `openai` is asked when a model names no server. */
 export const OPENAI_URL = 'https://api.openai.com/v1';
 
-/** Providers of the AI SDK that come with the gateway: their packages, and where they are asked when a model names no server. */
+/**
+ * Providers of the AI SDK that come with the gateway: their packages, and where they are asked when a model names no
+ * server.
+ */
 export const AI_SDK_PROVIDERS: Readonly<Record<string, { readonly package: string; readonly url: string }>> =
   {
     anthropic: { package: '@ai-sdk/anthropic', url: 'https://api.anthropic.com/v1' },

@@ -20,7 +20,10 @@ import { logShadowedDefault, type ModelResource, modelKind } from './models/mode
 import { createHeaders, providerEndpoint } from './models/openai-client.ts';
 import { watchOffer } from './watch-offer.ts';
 
-/** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
+/**
+ * Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the
+ * plugin.
+ */
 export async function openModelService(
   scope: Scope<AgentEngineSettings>,
 ): Promise<{ readonly models: Models; readonly embeddings: Embeddings }> {
@@ -61,8 +64,9 @@ interface ModelParts extends ConnectParts {
 }
 
 /**
- * Joins the models of agents.d, the demo model and, where `LLM_API_URL` is set, the model of that server, which is connected like one of
- * agents.d. Rejects with a ConfigurationError, which stops the start, for an address or a key that cannot work.
+ * Joins the models of agents.d, the demo model and, where `LLM_API_URL` is set, the model of that server, which is
+ * connected like one of agents.d. Rejects with a ConfigurationError, which stops the start, for an address or a key
+ * that cannot work.
  */
 export async function openModels(
   parts: ModelParts,
@@ -94,7 +98,10 @@ interface EmbeddingParts extends Pick<ConnectParts, 'circuits' | 'clock' | 'ids'
   readonly log: Logger;
 }
 
-/** The built-in embeddings, those of a server where a model is named, or those of a plugin where one is named. Throws an Error that names the variable for settings that cannot work. */
+/**
+ * The built-in embeddings, those of a server where a model is named, or those of a plugin where one is named. Throws an
+ * Error that names the variable for settings that cannot work.
+ */
 export function openEmbeddings(parts: EmbeddingParts): {
   readonly embeddings: Embeddings;
   readonly close: () => Promise<void>;

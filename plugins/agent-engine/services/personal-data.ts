@@ -6,7 +6,10 @@ import { AgentCheckpoint } from '../store/checkpoints/checkpoints.ts';
 /** Oldest first, few at one time: each may have a megabyte. */
 const QUERY = { by: ['createdAt', 'id'], page: 5 } as const;
 
-/** What the engine keeps about people (decisions 1.5): runs of agents that wait for decisions, each with its conversation so far, redacted. */
+/**
+ * What the engine keeps about people (decisions 1.5): runs of agents that wait for decisions, each with its
+ * conversation so far, redacted.
+ */
 export function createPersonalData({
   database,
   guard,

@@ -3,8 +3,8 @@ import { isOfferName, lacksOffer, type Offer, offerNamed, type Scope } from 'age
 const EVERY_MS = 600_000;
 
 /**
- * Warns while no plugin offers what a setting names: once all plugins had the chance to offer it, and every ten minutes. Does nothing for a
- * setting that names no offer.
+ * Warns while no plugin offers what a setting names: once all plugins had the chance to offer it, and every ten
+ * minutes. Does nothing for a setting that names no offer.
  *
  * @param variable the variable of the setting, for the log
  */

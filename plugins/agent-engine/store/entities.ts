@@ -13,7 +13,10 @@ export const entities: readonly EntityRegistration[] = [
 
 const moved = (name: string): MovedMigration => ({ name, movedTo: 'records' });
 
-/** Their migrations, in order. A released one never changes. Those of sessions, receipts, usage, memories and skills went to `records`. */
+/**
+ * Their migrations, in order. A released one never changes. Those of sessions, receipts, usage, memories and skills
+ * went to `records`.
+ */
 export const migrations: readonly (Migration | MovedMigration)[] = [
   moved('001-sessions'),
   moved('002-receipts'),

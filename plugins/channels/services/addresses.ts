@@ -10,7 +10,10 @@ export interface Addresses {
   readonly origins: Readonly<Partial<Record<Platform, string>>>;
 }
 
-/** Reads the addresses of the settings. Throws a ConfigurationError, which stops the start, for one to which no path can be appended. */
+/**
+ * Reads the addresses of the settings. Throws a ConfigurationError, which stops the start, for one to which no path can
+ * be appended.
+ */
 export function addressesOf(settings: ChannelsSettings): Addresses {
   const problems: ConfigurationProblem[] = [];
   const read = (name: string, text: string | undefined, needsOrigin: boolean) => {

@@ -28,8 +28,9 @@ export type References = { readonly [C in Column]?: string | null | undefined };
 const WECOM_KEY = /^[^:]+(?::\d+)?$/;
 
 /**
- * The problems that the schema of a new app's body, or of changes to an app, cannot express: texts that are no references, a key that is not one
- * of WeCom, and a new app without a secret to log in with. The body may break its schema as well.
+ * The problems that the schema of a new app's body, or of changes to an app, cannot express: texts that are no
+ * references, a key that is not one of WeCom, and a new app without a secret to log in with. The body may break its
+ * schema as well.
  */
 export function appProblems(body: unknown, isNew: boolean): readonly FieldError[] {
   if (typeof body !== 'object' || body === null) return [];
@@ -71,7 +72,9 @@ export function givenReferences(wanted: References): Partial<Pick<AppRow, Column
   return Object.fromEntries(given.filter(([, reference]) => reference !== undefined));
 }
 
-/** `tenantRefs` of an app after a caller has written references: each reference counts as written by its last writer. */
+/**
+ * `tenantRefs` of an app after a caller has written references: each reference counts as written by its last writer.
+ */
 export function writersAfter(tenantRefs: string, given: References, from: SecretOrigin): string {
   const written = new Set(tenantRefs.split(','));
   return NAMES.filter((name) =>
@@ -79,7 +82,10 @@ export function writersAfter(tenantRefs: string, given: References, from: Secret
   ).join(',');
 }
 
-/** What a reference is used for, by its writer: a secret that a tenant's reference names is sent to the provider for the tenant of the app only. */
+/**
+ * What a reference is used for, by its writer: a secret that a tenant's reference names is sent to the provider for the
+ * tenant of the app only.
+ */
 export function useOf(
   writer: SecretOrigin,
   { tenantId, platform }: Pick<AppRow, 'tenantId' | 'platform'>,

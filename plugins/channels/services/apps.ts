@@ -61,7 +61,10 @@ export function createApps(parts: {
 }) {
   const { database, tenants, leases, secrets, clock, ids, providers, ended } = parts;
 
-  /** Throws `secret.refused` for a reference that the tenant of an app may not name, or not send there. A secret that does not exist yet is accepted. */
+  /**
+   * Throws `secret.refused` for a reference that the tenant of an app may not name, or not send there. A secret that
+   * does not exist yet is accepted.
+   */
   async function requireAllowed(
     given: References,
     writer: SecretOrigin,
@@ -141,7 +144,10 @@ export function createApps(parts: {
       return { ...app, tenantId };
     },
 
-    /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `tenant.deleted`, `request.invalid`, `secret.refused`. */
+    /**
+     * An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `tenant.deleted`,
+     * `request.invalid`, `secret.refused`.
+     */
     async update(identity: Identity, id: string, wanted: AppChanges): Promise<AppRow> {
       const app = await get(identity, id);
       const { tenantId } = app;
@@ -187,7 +193,10 @@ export function createApps(parts: {
   };
 }
 
-/** Who counts as the writer of this caller's references, which decides what they may name: the default tenant counts as the operator. */
+/**
+ * Who counts as the writer of this caller's references, which decides what they may name: the default tenant counts as
+ * the operator.
+ */
 function originOf({ tenantId }: Identity): SecretOrigin {
   return tenantId === DEFAULT_TENANT_ID ? 'operator' : 'tenant';
 }

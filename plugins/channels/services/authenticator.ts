@@ -12,9 +12,10 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const UNKNOWN = { failure: 'unknown' } as const;
 
 /**
- * Recognizes the cookie `svc_session` on requests without an `Authorization` header. A request that may change something needs the secret of `svc_csrf` in
- * `X-Svc-CSRF` as well (403 without): pages of other sites can make a browser send the cookie, but cannot read `svc_csrf`. A user cannot act for another
- * one: an `X-Svc-User-Id` other than the user's own is 403.
+ * Recognizes the cookie `svc_session` on requests without an `Authorization` header. A request that may change
+ * something needs the secret of `svc_csrf` in `X-Svc-CSRF` as well (403 without): pages of other sites can make a
+ * browser send the cookie, but cannot read `svc_csrf`. A user cannot act for another one: an `X-Svc-User-Id` other than
+ * the user's own is 403.
  *
  * @param find the session of a token by its hash
  */

@@ -23,7 +23,10 @@ export function createBindings(parts: {
 }) {
   const { database, clock, ended } = parts;
   return {
-    /** Operators: of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. Revoked ones included. */
+    /**
+     * Operators: of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. Revoked
+     * ones included.
+     */
     async list(identity: Identity, { tenantId, channelAppId }: BindingFilter, page: Page) {
       const only = narrowedTo(identity, tenantId);
       if (only === null || (channelAppId !== undefined && !isUuid(channelAppId)))
@@ -32,8 +35,8 @@ export function createBindings(parts: {
     },
 
     /**
-     * Revokes a binding and ends the cookie sessions of its user: in this process at once, on other replicas within a second. Links that were made before
-     * do not let the user in again. Throws `channel.binding-not-found`.
+     * Revokes a binding and ends the cookie sessions of its user: in this process at once, on other replicas within a
+     * second. Links that were made before do not let the user in again. Throws `channel.binding-not-found`.
      */
     async revoke(identity: Identity, id: string): Promise<BindingRow> {
       const binding = isUuid(id) ? await findBinding(database, id, reachOf(identity)) : undefined;

@@ -127,7 +127,8 @@ export function createLogins(parts: LoginsParts) {
   async function admit(entities: TenantEntityManager, begun: StateRow, providerUserHash: string) {
     const now = new Date(clock.now());
     const { tenantId, channelAppId, platform } = begun;
-    // App and binding stay locked until the session is stored: a concurrent disable or revoke is either seen here or finds the session to end.
+    // App and binding stay locked until the session is stored: a concurrent disable or revoke is either seen here or
+    // finds the session to end.
     const app = await lockApp(entities, channelAppId);
     if (!app?.enabled) throw ChannelErrors.appNotFound();
     const binding = await noteLogin(entities, {
@@ -180,7 +181,10 @@ export function createLogins(parts: LoginsParts) {
   }
 
   return {
-    /** Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`, `tenant.deleted`. */
+    /**
+     * Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`,
+     * `tenant.deleted`.
+     */
     async makeLink(identity: Identity, appId: string): Promise<Link> {
       const app = await apps.get(identity, appId);
       const { publicUrl } = configuration();
@@ -197,8 +201,8 @@ export function createLogins(parts: LoginsParts) {
     },
 
     /**
-     * Uses a link up and begins a login. Throws `channel.platform-not-found`, `channel.not-configured`, `channel.app-not-found` (also for one that is
-     * disabled, or whose tenant is gone), `channel.link-invalid`.
+     * Uses a link up and begins a login. Throws `channel.platform-not-found`, `channel.not-configured`,
+     * `channel.app-not-found` (also for one that is disabled, or whose tenant is gone), `channel.link-invalid`.
      */
     async begin(
       name: string,
@@ -235,9 +239,10 @@ export function createLogins(parts: LoginsParts) {
     },
 
     /**
-     * Completes a login: asks the provider who the user is, and makes the session. Throws `channel.platform-not-found`, `channel.not-configured`,
-     * `channel.login-denied`, `channel.state-invalid`, `channel.app-not-found`, `channel.secret-unavailable`, `channel.binding-revoked`, and what
-     * `Provider.identify` throws. After a failure that follows the use of the state, the user needs another link.
+     * Completes a login: asks the provider who the user is, and makes the session. Throws `channel.platform-not-found`,
+     * `channel.not-configured`, `channel.login-denied`, `channel.state-invalid`, `channel.app-not-found`,
+     * `channel.secret-unavailable`, `channel.binding-revoked`, and what `Provider.identify` throws. After a failure
+     * that follows the use of the state, the user needs another link.
      */
     async end(name: string, arrival: LoginArrival, note: Note): Promise<EndedLogin> {
       const platform = platformOf(name);

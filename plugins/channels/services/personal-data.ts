@@ -13,8 +13,8 @@ import { toApp, toBinding } from './records.ts';
 const OLDEST_FIRST = { by: ['id'] } as const;
 
 /**
- * What channels keep about people: who is bound to which app, by a hash, and which browsers are logged in; of the whole tenant its apps as well.
- * An erased user is logged out within a second, and gets a new user id at the next login.
+ * What channels keep about people: who is bound to which app, by a hash, and which browsers are logged in; of the whole
+ * tenant its apps as well. An erased user is logged out within a second, and gets a new user id at the next login.
  */
 export function createChannelData(database: Pick<Database, 'forTenant'>): PersonalData {
   const section = (

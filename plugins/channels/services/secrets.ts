@@ -11,8 +11,8 @@ const BYTES = 32;
 const SECRET = /^[0-9a-f]{64}$/;
 
 /**
- * A secret by which a browser is recognized: challenge, state, session token and the like. 64 letters and digits, which every provider returns
- * unchanged. Only its hash is stored.
+ * A secret by which a browser is recognized: challenge, state, session token and the like. 64 letters and digits, which
+ * every provider returns unchanged. Only its hash is stored.
  */
 export function newSecret(ids: Pick<Ids, 'bytes'>): string {
   return ids.bytes(BYTES).toString('hex');
@@ -43,8 +43,8 @@ export interface ProviderUser {
 }
 
 /**
- * What is stored instead of a provider's user id: HMAC-SHA256 over platform NUL app key NUL id (decisions 1.10), 64 hexadecimal digits. Neither
- * platform nor key holds a NUL, so that no two users are written alike.
+ * What is stored instead of a provider's user id: HMAC-SHA256 over platform NUL app key NUL id (decisions 1.10), 64
+ * hexadecimal digits. Neither platform nor key holds a NUL, so that no two users are written alike.
  */
 export function userHash(key: string, { platform, appKey, id }: ProviderUser): string {
   return createHmac('sha256', key).update(`${platform}\0${appKey}\0${id}`).digest('hex');

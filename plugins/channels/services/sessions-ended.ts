@@ -3,8 +3,8 @@ import { defineEvent, Type } from 'agent-gateway';
 const Id = Type.Optional(Type.String({ maxLength: 64 }));
 
 /**
- * Cookie sessions that have ended: the one with the hash of its token, or all that match the tenant, app and user that are named. A replica that does not
- * receive the event keeps them in its cache for a second longer.
+ * Cookie sessions that have ended: the one with the hash of its token, or all that match the tenant, app and user that
+ * are named. A replica that does not receive the event keeps them in its cache for a second longer.
  */
 export const SessionsEnded = defineEvent(
   'channels.sessions-ended',

@@ -17,7 +17,9 @@ export interface KnownSession {
 const ROLES = Object.freeze(['user']);
 const SCOPES: ReadonlySet<string> = new Set(['read', 'write', 'execute']);
 
-/** Milliseconds for which a session is cached: at most so long it stays valid here after another replica has ended it. */
+/**
+ * Milliseconds for which a session is cached: at most so long it stays valid here after another replica has ended it.
+ */
 const MAX_AGE_MS = 1_000;
 const MAX_SESSIONS = 10_000;
 
@@ -61,7 +63,10 @@ export function createSessions(parts: {
     );
   }
 
-  /** Forgets sessions on every replica; to be called after their rows were deleted, and also where the deletion may have failed. */
+  /**
+   * Forgets sessions on every replica; to be called after their rows were deleted, and also where the deletion may have
+   * failed.
+   */
   function ended(sessions: EndedSessions): void {
     forget(sessions);
     events.emit(SessionsEnded, sessions);

@@ -36,8 +36,8 @@ export async function findBinding(
 }
 
 /**
- * Records a login of a user of an app and returns the user's binding, which is `made` where there was none. Must be called in a transaction, which
- * locks the binding until it ends.
+ * Records a login of a user of an app and returns the user's binding, which is `made` where there was none. Must be
+ * called in a transaction, which locks the binding until it ends.
  */
 export async function noteLogin(
   entities: TenantEntityManager,
@@ -49,7 +49,10 @@ export async function noteLogin(
   return entities.findOneOrFail(BindingTable, { channelAppId, providerUserHash });
 }
 
-/** Revokes a binding, again where it was revoked already, and ends the sessions of its user. To be called in a transaction. */
+/**
+ * Revokes a binding, again where it was revoked already, and ends the sessions of its user. To be called in a
+ * transaction.
+ */
 export async function revokeBinding(
   entities: TenantEntityManager,
   { id, userId }: Pick<BindingRow, 'id' | 'userId'>,

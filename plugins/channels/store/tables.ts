@@ -22,7 +22,10 @@ export const AppTable = defineEntity({
     appSecretRef: column.text().strictNullable(),
     oauthSecretRef: column.text().strictNullable(),
     webhookSecretRef: column.text().strictNullable(),
-    /** Which of the references a tenant wrote (`app,oauth`): these may name only what the tenant is allowed to. The others are the operator's. */
+    /**
+     * Which of the references a tenant wrote (`app,oauth`): these may name only what the tenant is allowed to. The
+     * others are the operator's.
+     */
     tenantRefs: column.string(32),
     enabled: column.boolean(),
     createdAt: column.time(),

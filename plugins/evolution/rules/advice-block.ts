@@ -8,8 +8,8 @@ export const ADVICE_ENDS = '[end of experience]';
 export const MAX_ADVICE = 6_000;
 
 /**
- * The suggestions as a block for the system prompt, or the empty text for none. All words are the gateway's own, except for the names of tools, as the model
- * calls them; a tool without a name is left out. Pure.
+ * The suggestions as a block for the system prompt, or the empty text for none. All words are the gateway's own, except
+ * for the names of tools, as the model calls them; a tool without a name is left out. Pure.
  *
  * @param nameOf the name by which the model calls the tool with a ref: `[a-zA-Z0-9_-]{1,64}`
  */

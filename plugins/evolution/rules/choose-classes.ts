@@ -7,8 +7,9 @@ import { classOf, type TaskClasses } from './task-classes.ts';
 const RESOLUTIONS = [0.2, 0.4];
 
 /**
- * The kinds of task among the last tasks of an agent. Words alone do not show how fine the kinds have to be: of a coarse and a fine division, this takes the one
- * that would have predicted the outcomes of these tasks best, each from the tasks before it. Where both find nothing, the tasks may all be of one kind. Pure, and the same on every replica.
+ * The kinds of task among the last tasks of an agent. Words alone do not show how fine the kinds have to be: of a
+ * coarse and a fine division, this takes the one that would have predicted the outcomes of these tasks best, each from
+ * the tasks before it. Where both find nothing, the tasks may all be of one kind. Pure, and the same on every replica.
  */
 export function chooseClasses(
   tasks: readonly TaskOutcome[],

@@ -1,6 +1,6 @@
 /**
- * What is known of how well a component works: successes and failures, each discounted by every use that came after it. Never by time alone: a
- * component that was not used has not become worse.
+ * What is known of how well a component works: successes and failures, each discounted by every use that came after it.
+ * Never by time alone: a component that was not used has not become worse.
  */
 export interface Evidence {
   readonly wins: number;
@@ -30,7 +30,10 @@ export function afterUse({ wins, losses }: Evidence, isSuccess: boolean, discoun
   };
 }
 
-/** The factor on a component's evidence when another one was used in its place: the evidence fades towards none, slower than by a use of its own. */
+/**
+ * The factor on a component's evidence when another one was used in its place: the evidence fades towards none, slower
+ * than by a use of its own.
+ */
 const FADE = 0.97;
 
 /** The evidence of a component after a task of its class that did not use it. */
@@ -38,7 +41,9 @@ export function afterOther({ wins, losses }: Evidence): Evidence {
   return { wins: wins * FADE, losses: losses * FADE };
 }
 
-/** The share of successes that is to be expected of the next use: the discounted rate, shrunk towards the prior. 0 to 1. */
+/**
+ * The share of successes that is to be expected of the next use: the discounted rate, shrunk towards the prior. 0 to 1.
+ */
 export function expectedRate({ wins, losses }: Evidence): number {
   return (wins + PRIOR_STRENGTH * PRIOR) / (wins + losses + PRIOR_STRENGTH);
 }

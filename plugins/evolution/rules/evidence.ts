@@ -15,8 +15,8 @@ export interface TaskOutcome {
 export type ClassEvidence = ReadonlyMap<string, Evidence>;
 
 /**
- * The evidence by class, of the last tasks of an agent, oldest first. It is recounted from them each time, so that nothing is counted twice, and classes that
- * split or merge keep theirs. A task without a class counts for none. Pure.
+ * The evidence by class, of the last tasks of an agent, oldest first. It is recounted from them each time, so that
+ * nothing is counted twice, and classes that split or merge keep theirs. A task without a class counts for none. Pure.
  */
 export function evidenceOf(
   tasks: readonly TaskOutcome[],

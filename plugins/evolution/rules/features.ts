@@ -1,6 +1,7 @@
 /**
- * The features by which a task is recognized: hashes of its words, each once. Their number is bounded, and so is the information in them: each stands for many
- * words and names of the world's languages, so that a hash does not reveal the word that was written.
+ * The features by which a task is recognized: hashes of its words, each once. Their number is bounded, and so is the
+ * information in them: each stands for many words and names of the world's languages, so that a hash does not reveal
+ * the word that was written.
  */
 export type Features = readonly number[];
 
@@ -36,7 +37,10 @@ function pairs(word: string): readonly string[] {
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
-/** A word without the most common English endings, so that its forms become one. Words of other languages need not be stemmed correctly. */
+/**
+ * A word without the most common English endings, so that its forms become one. Words of other languages need not be
+ * stemmed correctly.
+ */
 function stem(word: string): string {
   if (word.length < 5) return word.replace(/['’]s?$/, '');
   return word.replace(/['’]s?$/, '').replace(/(?:ings?|edly|ed|ies|es|s|e)$/, '');

@@ -9,7 +9,10 @@ const louvain = louvainModule as unknown as typeof louvainModule.default;
 
 /** Classes of an agent at most: the most frequent ones. */
 export const MAX_CLASSES = 24;
-/** How much more often than by chance two words have to occur together (normalized pointwise mutual information, -1 to 1). */
+/**
+ * How much more often than by chance two words have to occur together (normalized pointwise mutual information, -1 to
+ * 1).
+ */
 const BOUND = 0.1;
 /** A word that occurs in only one task is a name, or a mistake. */
 const MIN_COUNT = 2;
@@ -20,11 +23,12 @@ const MAX_WORDS = 256;
 const MAX_WEIGHT = 1.5;
 
 /**
- * Finds the kinds of task among the last tasks of an agent: words that occur together more often than by chance are of one kind, and a task belongs to
- * the kind of its words. The kinds need no names. A class keeps the id of the earlier class that had most of its words. Pure, and the same on every
- * replica.
+ * Finds the kinds of task among the last tasks of an agent: words that occur together more often than by chance are of
+ * one kind, and a task belongs to the kind of its words. The kinds need no names. A class keeps the id of the earlier
+ * class that had most of its words. Pure, and the same on every replica.
  *
- * @param resolution below 1 there are fewer and larger classes: a kind of task is asked for in several ways, which have few words in common
+ * @param resolution below 1 there are fewer and larger classes: a kind of task is asked for in several ways, which have
+ * few words in common
  */
 export function findClasses(tasks: readonly Features[], before: TaskClasses, resolution = 0.4): TaskClasses {
   const counts = frequent(countsOf(tasks));
@@ -51,8 +55,9 @@ const ENOUGH = 8;
 const SHARED = 0.8;
 
 /**
- * The one class of an agent whose tasks are all of one kind: the words that nearly all of them share. Words that occur in every task do not distinguish it from
- * another kind, so `findClasses` finds none. No class where tasks are few, or share no word. Pure, and the same on every replica.
+ * The one class of an agent whose tasks are all of one kind: the words that nearly all of them share. Words that occur
+ * in every task do not distinguish it from another kind, so `findClasses` finds none. No class where tasks are few, or
+ * share no word. Pure, and the same on every replica.
  */
 export function onlyClass(tasks: readonly Features[], before: TaskClasses): TaskClasses {
   if (tasks.length < ENOUGH) return NO_CLASSES;
@@ -125,7 +130,10 @@ function pairsOf(
   return pairs;
 }
 
-/** The ids of classes: each gets that of the earlier class with which it shares most words, unless it is taken; else an id made of its words. */
+/**
+ * The ids of classes: each gets that of the earlier class with which it shares most words, unless it is taken; else an
+ * id made of its words.
+ */
 function idsOf(
   classes: readonly (readonly number[])[],
   before: TaskClasses,

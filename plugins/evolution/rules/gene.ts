@@ -5,7 +5,10 @@ export type GeneState = (typeof GENE_STATES)[number];
 
 /** How a gene was checked, in addition to its evidence. */
 export interface Validation {
-  /** Tasks in which the gene was in the advice and its component was used, and those of them in which that use succeeded. */
+  /**
+   * Tasks in which the gene was in the advice and its component was used, and those of them in which that use
+   * succeeded.
+   */
   readonly advised: number;
   readonly succeeded: number;
   /** Who decided its state: an operator's decision holds until an operator makes another. */
@@ -67,7 +70,10 @@ export function learned(
   return { ...after, state: stateOf(after, minConfidence) };
 }
 
-/** The state by the rule: promoted after 3 successes in 2 sessions while the confidence suffices, quarantined when it no longer does. */
+/**
+ * The state by the rule: promoted after 3 successes in 2 sessions while the confidence suffices, quarantined when it no
+ * longer does.
+ */
 function stateOf(gene: GeneKnowledge, minConfidence: number): GeneState {
   const { state, validation } = gene;
   if (state === 'revoked' || validation.decidedBy === 'operator') return state;

@@ -5,8 +5,9 @@ import type { TaskClasses } from './task-classes.ts';
 const WORDS = 3;
 
 /**
- * A readable label of a class: those of its words that are in the gateway's list of common words, the most characteristic first. Names and rare words are not
- * in the list, so that a label reveals no user's text. A class that was named keeps its name. Pure.
+ * A readable label of a class: those of its words that are in the gateway's list of common words, the most
+ * characteristic first. Names and rare words are not in the list, so that a label reveals no user's text. A class that
+ * was named keeps its name. Pure.
  */
 export function labelOf(taskClass: string, classes: TaskClasses): string {
   const found: { readonly word: string; readonly weight: number }[] = [];

@@ -2,7 +2,10 @@ import type { AgentSignal } from '../../agent-engine/contract.ts';
 
 /** The result of one run of an agent. */
 export interface RunRecord {
-  /** Whether the last use of each component succeeded: of tools by their ref, of models as `model/<alias>`, of the agent itself as `node/<name>`. */
+  /**
+   * Whether the last use of each component succeeded: of tools by their ref, of models as `model/<alias>`, of the agent
+   * itself as `node/<name>`.
+   */
   readonly components: ReadonlyMap<string, boolean>;
   /** Whether the agent did what it was asked for; undefined where that is unknown. */
   readonly outcome: boolean | undefined;
@@ -11,7 +14,10 @@ export interface RunRecord {
 /** Components of one run that are recorded. */
 export const MAX_COMPONENTS = 64;
 
-/** Finish reasons that say nothing about how well the agent works: the caller continues the run, or the caller or a guardrail has stopped it. */
+/**
+ * Finish reasons that say nothing about how well the agent works: the caller continues the run, or the caller or a
+ * guardrail has stopped it.
+ */
 const UNDECIDED = new Set(['tool_calls', 'aborted', 'content_filter', 'length', 'interrupted']);
 
 /** Collects the signals of a run: only names of components and how they ended. */

@@ -27,9 +27,10 @@ export interface SuggestionBounds {
 const HOPELESS = 0.5;
 
 /**
- * The advice to an agent for a task of a class: the tool that works best there, or, when none is known to work, the one with the highest potential, as a fresh
- * mutation in the place of a gene that has failed; and the tools to avoid. Where none of the agent's own tools has potential, one that others claim to work may
- * be tried. Names only tools that the agent has. Pure.
+ * The advice to an agent for a task of a class: the tool that works best there, or, when none is known to work, the one
+ * with the highest potential, as a fresh mutation in the place of a gene that has failed; and the tools to avoid. Where
+ * none of the agent's own tools has potential, one that others claim to work may be tried. Names only tools that the
+ * agent has. Pure.
  *
  * @param tools refs of the agent's tools
  * @param foreign knowledge that other deployments claim
@@ -75,7 +76,10 @@ function judged(known: ReadonlyMap<string, KnownComponent>, tools: readonly stri
     });
 }
 
-/** Of the tools that the agent has never used for such a task: those that others claim to work, highest confidence first. */
+/**
+ * Of the tools that the agent has never used for such a task: those that others claim to work, highest confidence
+ * first.
+ */
 function claimed(
   known: ReadonlyMap<string, KnownComponent>,
   tools: readonly string[],

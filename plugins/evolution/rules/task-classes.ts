@@ -14,7 +14,10 @@ export type TaskClasses = ReadonlyMap<number, ClassWord>;
 /** Nothing is learned. */
 export const NO_CLASSES: TaskClasses = new Map();
 
-/** The class of a task: the one with the highest total weight of its words. Undefined where none of them belongs to a class. Pure. */
+/**
+ * The class of a task: the one with the highest total weight of its words. Undefined where none of them belongs to a
+ * class. Pure.
+ */
 export function classOf(classes: TaskClasses, features: Features): string | undefined {
   const votes = new Map<string, number>();
   for (const feature of features) {

@@ -4,7 +4,10 @@ export interface ArmCount {
   readonly successes: number;
 }
 
-/** The effect of advice: tasks with advice compared with tasks that would have had it, in sessions that are left without. */
+/**
+ * The effect of advice: tasks with advice compared with tasks that would have had it, in sessions that are left
+ * without.
+ */
 export interface Uplift {
   /** Success rates, 0 to 1; null without a task. */
   readonly advised: number | null;

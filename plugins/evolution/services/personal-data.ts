@@ -3,8 +3,8 @@ import { forgetContributor } from '../store/genes.ts';
 import { TenantSharingTable } from '../store/tables.ts';
 
 /**
- * Sharing policies belong to the tenant and name their authors; an erased user's name is replaced by a pseudonym. When a tenant is purged, other tenants keep
- * the genes that it contributed, without its name.
+ * Sharing policies belong to the tenant and name their authors; an erased user's name is replaced by a pseudonym. When
+ * a tenant is purged, other tenants keep the genes that it contributed, without its name.
  */
 export function createSharingData(database: Pick<Database, 'forTenant' | 'system'>): PersonalData {
   return {

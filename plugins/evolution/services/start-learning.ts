@@ -7,7 +7,10 @@ import { createEvolutionExperience } from './learn/experience.ts';
 import { createPlaybooks } from './learn/playbooks.ts';
 import { createTaskWriter } from './learn/task-writer.ts';
 
-/** The longest time, in milliseconds, after which a playbook in use is read again, so that advice is not outdated where the distillation interval is long. */
+/**
+ * The longest time, in milliseconds, after which a playbook in use is read again, so that advice is not outdated where
+ * the distillation interval is long.
+ */
 const MAX_REFRESH_MS = 5_000;
 
 /** Starts recording, distilling and advising, for as long as the plugin lives. */

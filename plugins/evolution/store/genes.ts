@@ -99,7 +99,10 @@ export async function revokeGenes(
 /** Rows of one statement. */
 const BATCH = 500;
 
-/** Removes the name of a tenant, and of its deployment, from the genes that others have from it. The signal ends it early, by throwing. */
+/**
+ * Removes the name of a tenant, and of its deployment, from the genes that others have from it. The signal ends it
+ * early, by throwing.
+ */
 export async function forgetContributor(
   database: Pick<Database, 'system'>,
   contributor: string,
@@ -116,7 +119,10 @@ export async function forgetContributor(
   }
 }
 
-/** Changes a gene, which is locked meanwhile, and returns it before and after. `change` may throw; without a gene `missing()` is thrown. */
+/**
+ * Changes a gene, which is locked meanwhile, and returns it before and after. `change` may throw; without a gene
+ * `missing()` is thrown.
+ */
 export function changeGene(
   database: Pick<Database, 'forTenant'>,
   tenantId: string,

@@ -14,7 +14,10 @@ export const ANY_AGENT = '*';
 /** Characters of the id of an identity. */
 const IDENTITY_LENGTH = 256;
 
-/** What a tenant's agent has learned about one component for one class of tasks. It holds counts and hashes, and no text that a person wrote. */
+/**
+ * What a tenant's agent has learned about one component for one class of tasks. It holds counts and hashes, and no text
+ * that a person wrote.
+ */
 export const GeneTable = defineEntity({
   name: 'EvolutionGene',
   tableName: 'evolution_genes',

@@ -20,7 +20,10 @@ export async function* consumers(database: Pick<Database, 'system'>): AsyncGener
   }
 }
 
-/** Tenants that have ever wanted to contribute; the policies say whether they do now. Undefined where they are more than one statement can name. */
+/**
+ * Tenants that have ever wanted to contribute; the policies say whether they do now. Undefined where they are more than
+ * one statement can name.
+ */
 export async function contributors(
   database: Pick<Database, 'system'>,
 ): Promise<readonly string[] | undefined> {

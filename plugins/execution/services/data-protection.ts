@@ -14,13 +14,19 @@ import { jobStep, listedJob } from './job-records.ts';
 import type { JobStorage } from './open-engine.ts';
 import { eraseJobs, purgeTenant } from './own-database.ts';
 
-/** Erases jobs in their own database once the erasure in the gateway's database has committed. Identifies a user by id, the only thing that jobs know of a user. */
+/**
+ * Erases jobs in their own database once the erasure in the gateway's database has committed. Identifies a user by id,
+ * the only thing that jobs know of a user.
+ */
 export const EraseJobs = defineJob(
   'execution.erase',
   Type.Object({ user_id: Type.Optional(Type.String()), pseudonym: Type.String() }),
 );
 
-/** The same to the other processes of the deployment: each has a database of jobs of its own, and one of them gets the job. */
+/**
+ * The same to the other processes of the deployment: each has a database of jobs of its own, and one of them gets the
+ * job.
+ */
 export const JobsErased = defineEvent(
   'execution.jobs-erased',
   Type.Object({
@@ -37,8 +43,9 @@ const RETAINED = {
 } as const;
 
 /**
- * What jobs keep about people (decisions 1.5): their inputs, outputs, steps and events, and the graphs that they run. While nothing has opened the engine, this process has no jobs.
- * In their own database `EraseJobs`, published in the commit of the erasure, erases them, and the purge of a tenant deletes them.
+ * What jobs keep about people (decisions 1.5): their inputs, outputs, steps and events, and the graphs that they run.
+ * While nothing has opened the engine, this process has no jobs. In their own database `EraseJobs`, published in the
+ * commit of the erasure, erases them, and the purge of a tenant deletes them.
  */
 export function createPersonalData(
   { prepared, isGateways }: JobStorage,

@@ -25,7 +25,10 @@ export const JobErrors = defineErrors({
   busy: { code: 'job.busy', kind: 'unavailable', title: 'The job is changed by too many at once' },
 });
 
-/** Errors of the engine, and the errors of jobs that replace them. The engine's detail is kept where it does not mention runs. */
+/**
+ * Errors of the engine, and the errors of jobs that replace them. The engine's detail is kept where it does not mention
+ * runs.
+ */
 const TRANSLATIONS: readonly (readonly [ErrorFactory, ErrorFactory, detail?: string])[] = [
   [WorkflowErrors.runNotFound, JobErrors.notFound, JobErrors.notFound.definition.title],
   [WorkflowErrors.taskNotFound, JobErrors.notFound, JobErrors.notFound.definition.title],

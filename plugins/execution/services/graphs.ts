@@ -19,8 +19,8 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,62}\/[a-z0-9][a-z0-9_-]{0,62}$/;
 export type Graphs = ReturnType<typeof createGraphs>;
 
 /**
- * The graphs that jobs run, by name: files of agents.d, and graphs that plugins contribute. The names of the latter have a slash, so the two kinds never
- * collide. The same for all tenants.
+ * The graphs that jobs run, by name: files of agents.d, and graphs that plugins contribute. The names of the latter
+ * have a slash, so the two kinds never collide. The same for all tenants.
  */
 export function createGraphs({ definitions, contributed, log }: GraphsParts) {
   // Keyed by the contribution, not by its name: a reloaded plugin with the same mistake is logged again.
@@ -74,7 +74,10 @@ export function createGraphs({ definitions, contributed, log }: GraphsParts) {
   }
 
   return {
-    /** The graph as it is now. Throws `job.graph-not-found`, and `job.graph-not-runnable` or `workflow.not-published` for one that cannot run now. */
+    /**
+     * The graph as it is now. Throws `job.graph-not-found`, and `job.graph-not-runnable` or `workflow.not-published`
+     * for one that cannot run now.
+     */
     get(name: string): Graph {
       const contribution = ofPlugins().get(name);
       const graph = contribution === undefined ? definitions.file(name) : requireRunnable(contribution);

@@ -33,12 +33,12 @@ export function isLast({ type }: Pick<JobEvent, 'type'>): boolean {
 type Unnumbered = Omit<JobEvent, 'seq' | 'job_id'>;
 
 /**
- * Derives the events of a job from those of its run. The result takes the events of the run from the first on, each once and in order, and returns the job's events
- * for each: none, one or several. The same events of a run give the same events of the job with the same numbers, for every caller and after any crash, so the latter
- * are not stored.
+ * Derives the events of a job from those of its run. The result takes the events of the run from the first on, each
+ * once and in order, and returns the job's events for each: none, one or several. The same events of a run give the
+ * same events of the job with the same numbers, for every caller and after any crash, so the latter are not stored.
  *
- * `job.started` comes with the first step, not with the run. A step that is delivered again after a crash emits no second `step.started`; steps that no worker carries
- * out (start and end) emit one like all others.
+ * `job.started` comes with the first step, not with the run. A step that is delivered again after a crash emits no
+ * second `step.started`; steps that no worker carries out (start and end) emit one like all others.
  */
 export function createJobEvents(jobId: string): (event: RunEventRecord) => readonly JobEvent[] {
   let seq = 0;

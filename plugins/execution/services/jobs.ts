@@ -53,7 +53,9 @@ const PUBLISHER = 'deployment';
 
 export type Jobs = ReturnType<typeof createJobs>;
 
-/** Jobs of tenants: runs of an engine of their own. A job of another tenant is not there. Throws errors of `JobErrors`. */
+/**
+ * Jobs of tenants: runs of an engine of their own. A job of another tenant is not there. Throws errors of `JobErrors`.
+ */
 export function createJobs({
   prepared,
   graphs,
@@ -122,7 +124,10 @@ export function createJobs({
   return {
     get,
 
-    /** Starts a job and returns when it is stored; it runs in the background. `isNew` is false if the idempotency key belongs to an existing job. */
+    /**
+     * Starts a job and returns when it is stored; it runs in the background. `isNew` is false if the idempotency key
+     * belongs to an existing job.
+     */
     async start(
       { tenantId, identity, userId }: JobCaller,
       { graphName, input, idempotencyKey: key }: NewJob,
@@ -172,7 +177,10 @@ export function createJobs({
       return get(place);
     },
 
-    /** Completes the human task that a job waits for. Of several simultaneous calls one wins; the others throw `job.not-waiting`. */
+    /**
+     * Completes the human task that a job waits for. Of several simultaneous calls one wins; the others throw
+     * `job.not-waiting`.
+     */
     async resume(
       { tenantId, identity }: JobCaller,
       jobId: string,

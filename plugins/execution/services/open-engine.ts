@@ -11,7 +11,10 @@ import type { ExecutionSettings } from '../config.ts';
 
 /** Names the tables of jobs, wherever they are. */
 export const ENGINE = 'execution';
-/** Milliseconds for which jobs in memory are kept after their end, unless a retention rule says otherwise: memory is limited. */
+/**
+ * Milliseconds for which jobs in memory are kept after their end, unless a retention rule says otherwise: memory is
+ * limited.
+ */
 const IN_MEMORY_MS = 24 * 3_600_000;
 
 /** Where jobs are kept. */
@@ -24,8 +27,9 @@ export interface JobStorage {
 }
 
 /**
- * Prepares the engine of jobs over the database that the settings choose. A database that may hold earlier jobs is opened at once, so that they continue; one in memory
- * is opened by the first request, so that it costs nothing while no tenant has jobs.
+ * Prepares the engine of jobs over the database that the settings choose. A database that may hold earlier jobs is
+ * opened at once, so that they continue; one in memory is opened by the first request, so that it costs nothing while
+ * no tenant has jobs.
  *
  * @throws ConfigurationError naming the variable that is wrong
  */

@@ -36,8 +36,8 @@ export async function purgeTenant(
 }
 
 /**
- * Deletes the rows of tenants that were purged while this process or the plugin was not running: that purge deleted only their rows in the gateway's database. A step that
- * was in flight during a purge may have left a row as well.
+ * Deletes the rows of tenants that were purged while this process or the plugin was not running: that purge deleted
+ * only their rows in the gateway's database. A step that was in flight during a purge may have left a row as well.
  */
 export async function purgeGoneTenants(
   { prepared, isGateways }: JobStorage,

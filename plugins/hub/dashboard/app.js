@@ -5,7 +5,10 @@ const SENDABLE = /^[\x21-\x7e]*$/;
 /** Milliseconds until the next attempt to connect: doubled with each that fails. */
 const FIRST_PAUSE = 1_000;
 const MOST_PAUSE = 15_000;
-/** Milliseconds without a byte after which a connection counts as lost: the gateway writes every 15 s, also where nothing changes. */
+/**
+ * Milliseconds without a byte after which a connection counts as lost: the gateway writes every 15 s, also where
+ * nothing changes.
+ */
 const MOST_SILENCE = 45_000;
 
 const at = (selector) => document.querySelector(selector);
@@ -112,7 +115,8 @@ async function follow() {
     accept: 'text/event-stream',
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
   };
-  // A machine that has slept, or a router that has forgotten a connection, tells nobody: the stream would only stay silent.
+  // A machine that has slept, or a router that has forgotten a connection, tells nobody: the stream would only stay
+  // silent.
   const lost = new AbortController();
   let silence;
   const heard = () => {

@@ -46,7 +46,10 @@ type AnyCall = Pick<RouteCall, 'identity' | 'source'>;
 
 const LOOPBACK = 'loopback';
 
-/** The owner as whom a caller writes: that of a hub key, an operator, or, without hub keys, any loopback caller. @throws hub.key-required, auth.required */
+/**
+ * The owner as whom a caller writes: that of a hub key, an operator, or, without hub keys, any loopback caller. @throws
+ * hub.key-required, auth.required
+ */
 export function ownerOf({ identity, source }: AnyCall, { hasKeys }: Gate): string {
   if (identity.method === HUB_KEY) return identity.id;
   if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write']))
@@ -79,7 +82,10 @@ export function signedBy(
   };
 }
 
-/** The node, or the hub, that has signed a call. Where the call was authenticated by another credential, the envelope is verified here. */
+/**
+ * The node, or the hub, that has signed a call. Where the call was authenticated by another credential, the envelope is
+ * verified here.
+ */
 export async function signerOf(
   kind: 'node' | 'hub',
   method: string,

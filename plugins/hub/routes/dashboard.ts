@@ -8,7 +8,10 @@ const EVERY_MS = 2_000;
 const AT_MOST_EVERY_MS = 250;
 const tag = 'hub-dashboard';
 
-/** Scripts and styles come from files of this origin, nothing inline and nothing evaluated; no other site frames the page or sends its forms. */
+/**
+ * Scripts and styles come from files of this origin, nothing inline and nothing evaluated; no other site frames the
+ * page or sends its forms.
+ */
 const HEADERS = {
   'cache-control': 'no-cache',
   'content-security-policy':

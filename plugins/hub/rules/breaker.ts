@@ -15,7 +15,10 @@ export interface Circuit {
 /** A node that was never called. */
 export const CLOSED: Circuit = { failures: 0, openUntil: 0 };
 
-/** Whether a node may be called. Once `openUntil` has passed, one call is a trial, and its failure opens the circuit again. Pure. */
+/**
+ * Whether a node may be called. Once `openUntil` has passed, one call is a trial, and its failure opens the circuit
+ * again. Pure.
+ */
 export function mayCall({ openUntil }: Circuit, now: number): boolean {
   return now >= openUntil;
 }

@@ -30,7 +30,8 @@ export function readEnvelope(header: (name: string) => string | undefined): Enve
     return 'incomplete';
   if (!NODE_ID.test(signer) || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce)) return 'incomplete';
   const signature = Buffer.from(text, 'base64');
-  // Only the canonical base64: another spelling of the same bytes would look like another signature in a comparison of texts.
+  // Only the canonical base64: another spelling of the same bytes would look like another signature in a comparison of
+  // texts.
   if (signature.length !== SIGNATURE_BYTES || signature.toString('base64') !== text) return 'signature';
   return { signer, timestamp, nonce, signature };
 }
@@ -57,7 +58,10 @@ export function envelopeProblem(
   return verify(null, text, key, signature) ? undefined : 'signature';
 }
 
-/** The hashes that are stored of an accepted envelope, so that neither its nonce nor its signed text is accepted again under the same key. */
+/**
+ * The hashes that are stored of an accepted envelope, so that neither its nonce nor its signed text is accepted again
+ * under the same key.
+ */
 export function spentOf(
   { signer, nonce, timestamp }: Envelope,
   request: SignedRequest,

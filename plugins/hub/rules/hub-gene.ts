@@ -7,7 +7,10 @@ const MAX_GENE = 16 * 1024;
 const GENE_ID = /^[\x21-\x7e]{1,128}$/;
 /** Control characters, and those that turn the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
-/** A fast path for most texts: a search reads ten thousand genes, and looking up the class of each character would take most of its time. */
+/**
+ * A fast path for most texts: a search reads ten thousand genes, and looking up the class of each character would take
+ * most of its time.
+ */
 const PLAIN = /^[\x20-\x7e]*$/;
 const NAME_LENGTH = 200;
 const WORD_LENGTH = 128;
@@ -18,8 +21,8 @@ export const ANONYMOUS = 'anonymous';
 export type HubGene = SharedGene;
 
 /**
- * The gene in a node's report; undefined where it has no id, no confidence from 0 to 1, or is too large. Other members that are missing, or of a wrong
- * type, count as unknown: each receiver decides whether to trust the gene. Pure.
+ * The gene in a node's report; undefined where it has no id, no confidence from 0 to 1, or is too large. Other members
+ * that are missing, or of a wrong type, count as unknown: each receiver decides whether to trust the gene. Pure.
  */
 export function readGene(value: unknown, syncedAt: string): HubGene | undefined {
   const gene = membersOf(value);
@@ -57,7 +60,10 @@ export function contentOf({ taskClass, strategy }: Pick<HubGene, 'taskClass' | '
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The node that has reported a gene, as others may learn it: null for an anonymous gene, which names its sender nowhere (decisions 3.5). Pure. */
+/**
+ * The node that has reported a gene, as others may learn it: null for an anonymous gene, which names its sender nowhere
+ * (decisions 3.5). Pure.
+ */
 export function reporterOf({ contributorId }: Pick<HubGene, 'contributorId'>, nodeId: string): string | null {
   return contributorId === ANONYMOUS ? null : nodeId;
 }

@@ -10,15 +10,18 @@ export interface GeneQuery {
 /** Bytes of all results as JSON: clients read an answer as a whole, and limit its size. */
 export const MAX_RESULT_BYTES = 900 * 1024;
 
-/** Whether a gene matches a query. The words of a query are matched by the node, which alone knows what its genes are about. Pure. */
+/**
+ * Whether a gene matches a query. The words of a query are matched by the node, which alone knows what its genes are
+ * about. Pure.
+ */
 export function fits({ taskClass, minConfidence }: GeneQuery, gene: HubGene): boolean {
   if (taskClass !== undefined && gene.taskClass !== taskClass) return false;
   return minConfidence === undefined || gene.confidence >= minConfidence;
 }
 
 /**
- * One gene for each `geneId`, with its contributor: the one with the highest confidence, of equal ones the one that changed last. Sorted by confidence, highest
- * first, and as many as `limit` and the size of an answer allow. Pure.
+ * One gene for each `geneId`, with its contributor: the one with the highest confidence, of equal ones the one that
+ * changed last. Sorted by confidence, highest first, and as many as `limit` and the size of an answer allow. Pure.
  */
 export function mergeGenes(
   answers: readonly (readonly HubGene[])[],

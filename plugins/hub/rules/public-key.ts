@@ -6,8 +6,8 @@ const BYTES = 32;
 const DER_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 /**
- * Points of small order, zero among them, without the bit of the sign: under such a key, signatures made without a private key are valid (RFC 8032, 8.4, and
- * "Taming the many EdDSAs", table 6a).
+ * Points of small order, zero among them, without the bit of the sign: under such a key, signatures made without a
+ * private key are valid (RFC 8032, 8.4, and "Taming the many EdDSAs", table 6a).
  */
 const WEAK: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -19,7 +19,9 @@ const WEAK: ReadonlySet<string> = new Set([
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ]);
 
-/** Why a text is no public key of a node, which is 32 bytes in base64 and no weak key. Undefined for a valid one. Pure. */
+/**
+ * Why a text is no public key of a node, which is 32 bytes in base64 and no weak key. Undefined for a valid one. Pure.
+ */
 export function publicKeyProblem(text: string): string | undefined {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length !== BYTES || bytes.toString('base64') !== text) return 'must be 32 bytes in base64';

@@ -1,4 +1,6 @@
-/** Seconds between two heartbeats of a node, and seconds without one after which it counts as expired (decisions 3.6). */
+/**
+ * Seconds between two heartbeats of a node, and seconds without one after which it counts as expired (decisions 3.6).
+ */
 export const HEARTBEAT_S = 30;
 export const TTL_S = 60;
 
@@ -38,7 +40,10 @@ export type RegistrationDecision =
   /** The id is flagged already: every registration has to wait for the operator. */
   | 'flagged';
 
-/** Decides about a registration. A known id stays with its key for as long as the node is not deleted, also when it has expired. Pure. */
+/**
+ * Decides about a registration. A known id stays with its key for as long as the node is not deleted, also when it has
+ * expired. Pure.
+ */
 export function decideRegistration(
   known: Standing | undefined,
   wanted: { readonly publicKey: string; readonly endpoint: string; readonly isSigned: boolean },

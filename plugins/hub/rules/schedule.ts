@@ -2,11 +2,17 @@ import { parseDuration } from 'agent-gateway';
 
 /** Attempts of one delivery. */
 export const ATTEMPTS = 6;
-/** The random extra delay of an attempt at most, as a part of its delay: a subscriber that comes back does not get all attempts at once. */
+/**
+ * The random extra delay of an attempt at most, as a part of its delay: a subscriber that comes back does not get all
+ * attempts at once.
+ */
 const JITTER = 0.2;
 const MAX_DELAY_MS = 24 * 3_600_000;
 
-/** Milliseconds of the five delays between six attempts; undefined for texts that are not five durations of up to a day. Pure. */
+/**
+ * Milliseconds of the five delays between six attempts; undefined for texts that are not five durations of up to a day.
+ * Pure.
+ */
 export function readBackoff(texts: readonly string[]): readonly number[] | undefined {
   const delays = texts.map(parseDuration);
   const isGood = (delay: number | undefined) => delay !== undefined && delay >= 1 && delay <= MAX_DELAY_MS;

@@ -12,8 +12,9 @@ interface Arrival {
 }
 
 /**
- * Removes a completed delivery from its queue, and counts it for its subscription. Deliveries that complete while others are being stored are stored together, so
- * that one event for many subscribers takes few statements. Resolves when it is stored.
+ * Removes a completed delivery from its queue, and counts it for its subscription. Deliveries that complete while
+ * others are being stored are stored together, so that one event for many subscribers takes few statements. Resolves
+ * when it is stored.
  */
 export type Arrived = (delivery: DeliveryRow) => Promise<void>;
 

@@ -59,7 +59,9 @@ function callerOf(id: string, method: string, scopes: readonly string[]): Identi
 /** Registrations may carry an envelope in addition to their key: the route checks both. */
 const REGISTRATION = '/api/v1/nodes';
 
-/** Authenticates envelopes on the routes of the hub. They are verified on the received bytes, before the body is parsed. */
+/**
+ * Authenticates envelopes on the routes of the hub. They are verified on the received bytes, before the body is parsed.
+ */
 export function hubEnvelopes(load: () => Promise<Pick<Envelopes, 'verify'>>): BodyAuthenticator {
   return {
     name: 'hub-envelope',
@@ -73,7 +75,8 @@ export function hubEnvelopes(load: () => Promise<Pick<Envelopes, 'verify'>>): Bo
         return { identity: callerOf(id, kind === 'node' ? HUB_NODE : HUB_PEER, [HUB_READ]) };
       } catch (error) {
         if (!(error instanceof GatewayError) || error.kind !== 'unauthenticated') throw error;
-        // For a read, an unknown signer is treated like a caller without an envelope: another credential may still admit the call.
+        // For a read, an unknown signer is treated like a caller without an envelope: another credential may still
+        // admit the call.
         if (method === 'GET' && error.code === HubErrors.signerUnknown.definition.code) return undefined;
         return { failure: 'invalid', error };
       }

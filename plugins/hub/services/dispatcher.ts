@@ -8,16 +8,25 @@ import { createArrivals } from './arrivals.ts';
 import { OWN } from './events.ts';
 import type { SendEvent } from './send-event.ts';
 
-/** Subscriptions that are served at one time: those that answer, and those whose last attempt timed out. Neither kind takes the places of the other. */
+/**
+ * Subscriptions that are served at one time: those that answer, and those whose last attempt timed out. Neither kind
+ * takes the places of the other.
+ */
 const PLACES = 128;
 const SLOW_PLACES = 128;
 /** Milliseconds for which a subscription counts as slow after an attempt that hung. */
 const SLOW_MS = 600_000;
-/** After so many milliseconds without an answer an attempt moves to the places of the slow ones: it may hang, and at the start nobody is known to. */
+/**
+ * After so many milliseconds without an answer an attempt moves to the places of the slow ones: it may hang, and at the
+ * start nobody is known to.
+ */
 const PATIENCE_MS = 1_000;
 /** Milliseconds for which the attempting process holds its claim on a delivery: longer than an attempt takes. */
 const CLAIM_MS = 30_000;
-/** Subscriptions that one query reads: the maximum number, and this gateway's own; with a lower limit, subscriptions that hang could fill it. */
+/**
+ * Subscriptions that one query reads: the maximum number, and this gateway's own; with a lower limit, subscriptions
+ * that hang could fill it.
+ */
 const LOOKED_AT = 10_001;
 /** Events that are cached, and milliseconds for which: many subscribers get the same event, and it never changes. */
 const EVENTS = 64;
@@ -112,7 +121,10 @@ export function createDispatcher(parts: {
     );
   }
 
-  /** Whether an earlier attempt failed, and the promoted gene was revoked since: sent now, it would come after its revocation. */
+  /**
+   * Whether an earlier attempt failed, and the promoted gene was revoked since: sent now, it would come after its
+   * revocation.
+   */
   async function isOvertaken({ reason }: DeliveryRow, { type, nodeId, gene }: EventRow): Promise<boolean> {
     if (reason === null || type !== 'gene_promoted') return false;
     return (await genes.find(nodeId, gene.geneId))?.state === 'revoked';
@@ -143,7 +155,10 @@ export function createDispatcher(parts: {
     return sent;
   }
 
-  /** Sends a claimed delivery. False where nothing else is known to be due, or the subscription has to give up its place. */
+  /**
+   * Sends a claimed delivery. False where nothing else is known to be due, or the subscription has to give up its
+   * place.
+   */
   async function deliver(claimed: Claim): Promise<boolean> {
     const { delivery, hasMore } = claimed;
     const { subscriptionId } = delivery;

@@ -21,7 +21,8 @@ export interface Signer {
 /** Checks envelopes. */
 export interface Envelopes {
   /**
-   * The signer of a request, verified on the received bytes. An envelope is accepted once, across all replicas and restarts.
+   * The signer of a request, verified on the received bytes. An envelope is accepted once, across all replicas and
+   * restarts.
    *
    * @throws hub.envelope-incomplete, hub.signature-invalid, hub.clock-skewed, hub.replayed; hub.signer-unknown
    */
@@ -60,7 +61,8 @@ export function createEnvelopes(parts: {
     const now = clock.now();
     const problem = envelopeProblem(envelope, request, publicKeyOf(key), now);
     if (problem !== undefined) throw PROBLEMS[problem]();
-    // Only envelopes of known signers are stored, so that no stranger can fill the table. The timestamp may be ahead: after twice the skew it is refused anyway.
+    // Only envelopes of known signers are stored, so that no stranger can fill the table. The timestamp may be ahead:
+    // after twice the skew it is refused anyway.
     const until = new Date(now + (2 * CLOCK_SKEW_S + 1) * 1000);
     if (!(await nodes.spend(spentOf(envelope, request, key), until))) throw HubErrors.replayed();
     return { id: envelope.signer, kind };

@@ -34,7 +34,10 @@ export interface Accepted {
 
 /** Accepts the events that nodes report, and stores a delivery for each subscriber. */
 export interface Events {
-  /** A reported gene; where it names no contributor, with this one. Undefined for a value that has not the form of a gene. */
+  /**
+   * A reported gene; where it names no contributor, with this one. Undefined for a value that has not the form of a
+   * gene.
+   */
   read(given: Readonly<Record<string, unknown>>, contributor: string): HubGene | undefined;
   /**
    * Accepts an event of a node together with its deliveries: when this resolves, they are stored, and survive a crash.
@@ -102,10 +105,12 @@ export function createEvents(parts: {
       if (before === undefined && (await genes.countOf(nodeId)) >= MAX_GENES) throw HubErrors.tooManyGenes();
       const now = new Date(clock.now());
       const [state, content] = [type === 'gene_promoted' ? 'promoted' : 'revoked', contentOf(gene)] as const;
-      // The tombstone is stored before subscribers are notified: otherwise a search could still find the gene after its revocation was delivered.
+      // The tombstone is stored before subscribers are notified: otherwise a search could still find the gene after its
+      // revocation was delivered.
       if (!(await genes.note({ nodeId, geneId: gene.geneId, content, gene, state, updatedAt: now })))
         throw HubErrors.geneRevoked();
-      // A revocation also counts with the highest confidence of its promotions, so that it reaches the subscribers that received one of them.
+      // A revocation also counts with the highest confidence of its promotions, so that it reaches the subscribers that
+      // received one of them.
       const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? confidenceOf(before) : 0);
       const event = eventOf(nodeId, reported, now);
       const full = await deliveries.full(MAX_WAITING);

@@ -29,7 +29,10 @@ export interface Found {
   readonly healthy: number;
 }
 
-/** Searches the genes of all healthy nodes in parallel; a node that is slow, dead, lying, huge or redirecting affects only its own results. @throws hub.busy */
+/**
+ * Searches the genes of all healthy nodes in parallel; a node that is slow, dead, lying, huge or redirecting affects
+ * only its own results. @throws hub.busy
+ */
 export type FederatedSearch = (query: GeneQuery, limit: number, signal: AbortSignal) => Promise<Found>;
 
 export function createFederation(parts: {
@@ -108,7 +111,10 @@ function urlOf({ endpoint }: NodeRow, { q, taskClass, minConfidence }: GeneQuery
   return url;
 }
 
-/** The genes of an answer, `{genes: […]}` or `{results: […]}`; entries that are no genes are left out. Throws for an answer of another form. */
+/**
+ * The genes of an answer, `{genes: […]}` or `{results: […]}`; entries that are no genes are left out. Throws for an
+ * answer of another form.
+ */
 function genesIn(answer: unknown, syncedAt: string): readonly HubGene[] {
   const { genes, results } = (answer ?? {}) as { genes?: unknown; results?: unknown };
   const list = Array.isArray(answer) ? answer : (genes ?? results);

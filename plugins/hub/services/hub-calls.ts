@@ -6,7 +6,10 @@ import type { SigningKey } from './keys.ts';
 /** Milliseconds for a call, and bytes of its answer. */
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER = 1024 * 1024;
-/** Milliseconds for which the keys of a hub are cached, and after which they are fetched again for an id that is not among them. */
+/**
+ * Milliseconds for which the keys of a hub are cached, and after which they are fetched again for an id that is not
+ * among them.
+ */
 const KEYS_MS = 300_000;
 const KEYS_AGAIN_MS = 2_000;
 
@@ -96,7 +99,9 @@ export function createHubCalls(parts: {
     known.set(hub.url, { keys: new Map(found), at: clock.monotonic() });
   }
 
-  /** Fetches the keys of a hub where they are not cached, or too old for this id. Concurrent calls share one request. */
+  /**
+   * Fetches the keys of a hub where they are not cached, or too old for this id. Concurrent calls share one request.
+   */
   async function refresh(hub: JoinedHub, id: string): Promise<void> {
     const last = known.get(hub.url);
     const age = last === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - last.at;

@@ -19,7 +19,10 @@ export interface SigningKey {
 export interface Keys {
   /** The published keys, the one in use first. */
   published(): Promise<readonly (Omit<SigningKey, 'key'> & { readonly retiresAt: Date | null })[]>;
-  /** The key to sign with: the one that a subscriber knows, for as long as it is published and can be opened, else the one in use. */
+  /**
+   * The key to sign with: the one that a subscriber knows, for as long as it is published and can be opened, else the
+   * one in use.
+   */
   current(knownId?: string): Promise<SigningKey>;
   /** This deployment's key as a node; it is not rotated, since the key is the node's identity. */
   node(): Promise<SigningKey>;

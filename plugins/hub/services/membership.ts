@@ -8,7 +8,10 @@ import type { SigningKey } from './keys.ts';
 export const LOOK_EVERY_MS = 5_000;
 /** The path to which hubs deliver the events of other nodes. */
 export const INBOX = '/api/v1/deliveries';
-/** Subscriptions of one answer, and those that are searched for the one of this gateway at least: a hub has 10,000 at most. */
+/**
+ * Subscriptions of one answer, and those that are searched for the one of this gateway at least: a hub has 10,000 at
+ * most.
+ */
 const PAGE = 500;
 const MOST_LISTED = 10_000;
 
@@ -21,7 +24,10 @@ interface Standing {
 
 /** This gateway as a node of other hubs: registration, subscription, and heartbeats. */
 export interface Membership {
-  /** Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Concurrent calls share the work. Never throws. */
+  /**
+   * Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Concurrent calls share the
+   * work. Never throws.
+   */
   keep(signal: AbortSignal): Promise<void>;
   /** Notes that the hub does not know this node (any more). */
   forget(hubUrl: string): void;

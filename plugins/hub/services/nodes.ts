@@ -18,15 +18,20 @@ export interface NodeClaim {
 /** The registry of nodes (decisions 3.6). */
 export interface Nodes {
   /**
-   * Registers a node, or notes that a known one was seen. A known id keeps its key: a different key flags both, and neither counts until an operator has decided.
+   * Registers a node, or notes that a known one was seen. A known id keeps its key: a different key flags both, and
+   * neither counts until an operator has decided.
    *
-   * @param proveOwner throws unless the owner of the key has signed this registration; called where the endpoint has changed
+   * @param proveOwner throws unless the owner of the key has signed this registration; called where the endpoint has
+   * changed
    * @throws egress.denied, hub.node-conflict, hub.too-many-nodes
    */
   register(claim: NodeClaim, proveOwner: () => Promise<void>): Promise<'new' | 'known'>;
   /** @throws hub.node-not-found, hub.node-conflict */
   heartbeat(id: string): Promise<void>;
-  /** Removes a node: at its own request, or, contested or not, at an operator's. @throws hub.node-not-found, hub.node-conflict */
+  /**
+   * Removes a node: at its own request, or, contested or not, at an operator's. @throws hub.node-not-found,
+   * hub.node-conflict
+   */
   remove(id: string, by: 'node' | 'operator'): Promise<void>;
   /** Records the operator's decision about which key is right. @throws hub.node-not-found, hub.third-key */
   confirm(id: string, publicKey: string): Promise<NodeRow>;

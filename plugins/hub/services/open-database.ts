@@ -14,7 +14,10 @@ export interface HubDatabase {
 
 type Services = Pick<KernelServices, 'database' | 'openSqlite' | 'dataDir'>;
 
-/** The file of the hub's own database, absolute; undefined where the gateway's database is a server, which all replicas share. */
+/**
+ * The file of the hub's own database, absolute; undefined where the gateway's database is a server, which all replicas
+ * share.
+ */
 export function ownFile({ database, dataDir }: Services, dbPath: string): string | undefined {
   return database.family === 'sqlite' ? path.resolve(dataDir, dbPath) : undefined;
 }
@@ -26,7 +29,8 @@ export function isUsed(services: Services, dbPath: string): boolean {
 }
 
 /**
- * Opens it: a file of its own where the gateway uses SQLite, else the gateway's own database, in which the host has made the tables.
+ * Opens it: a file of its own where the gateway uses SQLite, else the gateway's own database, in which the host has
+ * made the tables.
  *
  * @throws gateway.unavailable where the file cannot be opened; the cause, for the log, says why
  */

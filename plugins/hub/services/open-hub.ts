@@ -51,7 +51,8 @@ export async function openHub(parts: {
   const { clock: ownClock, ids, egress, jobs, version } = services;
   const { exchange, policies, addresses } = experience;
   const { database, isAlone, close } = await openHubDatabase(services, settings.db_path);
-  // For what replicas store and compare. Envelopes go by this process's clock, as at the gateways that sign and verify the others.
+  // For what replicas store and compare. Envelopes go by this process's clock, as at the gateways that sign and verify
+  // the others.
   const { clock } = database;
 
   const nodeStore = createNodeStore(database);
@@ -153,7 +154,10 @@ export async function openHub(parts: {
       wake,
       changed,
     }),
-    /** Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. The signal ends it early. */
+    /**
+     * Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. The signal ends it
+     * early.
+     */
     async expire(signal: AbortSignal): Promise<void> {
       const now = clock.now();
       await nodeStore.forgetSpent(new Date(ownClock.now()), signal);

@@ -16,7 +16,10 @@ export interface HubRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends signed requests through egress, by the rules of the default tenant. Follows no redirect: a signed request is meant for its receiver alone. */
+/**
+ * Sends signed requests through egress, by the rules of the default tenant. Follows no redirect: a signed request is
+ * meant for its receiver alone.
+ */
 export type SendSigned = (request: HubRequest) => Promise<EgressResponse>;
 
 export function createSendSigned(parts: {

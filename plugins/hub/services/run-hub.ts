@@ -29,7 +29,8 @@ export function runHub(
     log.warn('this gateway is no node of the hubs in EVOLUTION_HUB_URL: SAAS_PUBLIC_URL is not set');
     return;
   }
-  // One replica acts as the node. With SQLite there is only one process, which need not wait until a lease of an earlier process expires.
+  // One replica acts as the node. With SQLite there is only one process, which need not wait until a lease of an
+  // earlier process expires.
   const replicas = services.database.family === 'sqlite' ? 'all' : 'one';
   const options = { immediately: true, replicas } as const;
   scope.every(

@@ -10,7 +10,9 @@ const TIMEOUT_MS = 10_000;
 /** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Errors that the subscriber, or its address, causes: they count as failed attempts. All others are the gateway's own. */
+/**
+ * Errors that the subscriber, or its address, causes: they count as failed attempts. All others are the gateway's own.
+ */
 const FAILURES: ReadonlySet<string> = new Set(
   [
     EgressErrors.denied,

@@ -14,12 +14,18 @@ const MAX_AGE_MS = 200;
 /** Milliseconds for which a snapshot is waited for: as long as one statement may take. */
 const DEADLINE_MS = 30_000;
 
-/** Snapshots of the state of the hub. They name no owner and no path of a callback, since every caller that may read the hub gets them. */
+/**
+ * Snapshots of the state of the hub. They name no owner and no path of a callback, since every caller that may read the
+ * hub gets them.
+ */
 export interface Snapshots {
   take(): Promise<object>;
   /** Notifies readers that the state has changed. */
   changed(): void;
-  /** Resolves at the next change, but not before `least` milliseconds and not after `most`: nodes expire without any event. */
+  /**
+   * Resolves at the next change, but not before `least` milliseconds and not after `most`: nodes expire without any
+   * event.
+   */
   nextChange(least: number, most: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -35,7 +35,10 @@ export interface Subscriptions {
   remove(reach: Reach, id: string): Promise<void>;
   /** @throws hub.subscription-not-found */
   deadLetters(reach: Reach, id: string, page: Page): Promise<[readonly DeadLetter[], number]>;
-  /** Queues one dead letter, or all, again. Returns their number. @throws hub.subscription-not-found, hub.dead-letter-not-found */
+  /**
+   * Queues one dead letter, or all, again. Returns their number. @throws hub.subscription-not-found,
+   * hub.dead-letter-not-found
+   */
   revive(reach: Reach, id: string, letter: string | undefined): Promise<number>;
 }
 

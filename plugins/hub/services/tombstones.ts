@@ -6,7 +6,9 @@ const OVERLAP_MS = 10_000;
 
 /** Revoked genes, in memory: a search checks each gene that it finds. */
 export interface Tombstones {
-  /** Reads tombstones that are newer than the last read. Resolves when all that were stored before the call are known. */
+  /**
+   * Reads tombstones that are newer than the last read. Resolves when all that were stored before the call are known.
+   */
   refresh(): Promise<void>;
   /** Whether this node's copy of a gene must be left out of results. */
   cover(nodeId: string, geneId: string): boolean;

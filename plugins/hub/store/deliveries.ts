@@ -5,7 +5,9 @@ import { type DeliveryRow, DeliveryTable, type EventRow, EventTable } from './ta
 
 /** Rows of one statement: few enough for the parameter limit of every database family. */
 const BATCH = 500;
-/** For statements that lock several rows: two replicas may lock them in different orders, and one of them has to retry. */
+/**
+ * For statements that lock several rows: two replicas may lock them in different orders, and one of them has to retry.
+ */
 const RETRIED = { retries: 3 };
 /** Marks a delivery as unclaimed: any time in the past. */
 const UNCLAIMED = new Date(0);
@@ -53,8 +55,9 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
     },
 
     /**
-     * Claims the oldest due delivery of each of these subscriptions for the caller until a time; `ticket` is unique to this call. A subscription is absent where
-     * nothing is due, another process was faster, or the query's limit left it out; in the last case `isWhole` is false.
+     * Claims the oldest due delivery of each of these subscriptions for the caller until a time; `ticket` is unique to
+     * this call. A subscription is absent where nothing is due, another process was faster, or the query's limit left
+     * it out; in the last case `isWhole` is false.
      */
     async claim(subscriptionIds: readonly string[], now: Date, until: Date, ticket: string) {
       const isDue = { state: 'waiting' as const, dueAt: { $lte: now }, claimedUntil: { $lte: now } };
@@ -113,7 +116,9 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       await em().nativeUpdate(DeliveryTable, { id, ticket }, { claimedUntil: UNCLAIMED });
     },
 
-    /** Gives up all claims. Only for a database that no other process uses: the claims are those of an earlier process. */
+    /**
+     * Gives up all claims. Only for a database that no other process uses: the claims are those of an earlier process.
+     */
     async releaseAll(): Promise<void> {
       await em().nativeUpdate(DeliveryTable, { state: 'waiting' }, { claimedUntil: UNCLAIMED });
     },
@@ -133,7 +138,10 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return [rows.map((row) => ({ ...row, event: byId.get(row.eventId) })), total];
     },
 
-    /** Queues a dead letter again, with all of its attempts. Without `id`: all of the subscription. Returns their number. */
+    /**
+     * Queues a dead letter again, with all of its attempts. Without `id`: all of the subscription. Returns their
+     * number.
+     */
     async revive(subscriptionId: string, id: string | undefined, now: Date): Promise<number> {
       return em().nativeUpdate(
         DeliveryTable,
@@ -142,7 +150,9 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       );
     },
 
-    /** The numbers of waiting and dead deliveries of each of these subscriptions; a subscription without any is absent. */
+    /**
+     * The numbers of waiting and dead deliveries of each of these subscriptions; a subscription without any is absent.
+     */
     async counts(subscriptionIds: readonly string[]): Promise<ReadonlyMap<string, DeliveryCounts>> {
       const found = new Map<string, DeliveryCounts>();
       if (subscriptionIds.length === 0) return found;

@@ -19,7 +19,8 @@ export function createGeneStore(database: Pick<Database, 'system' | 'transaction
     countOf: (nodeId: string): Promise<number> => database.system().count(GeneTable, { nodeId }),
 
     /**
-     * Stores what a node reports of a gene. A revoked gene stays revoked: then nothing is stored, and the result is false.
+     * Stores what a node reports of a gene. A revoked gene stays revoked: then nothing is stored, and the result is
+     * false.
      */
     note: (gene: Omit<GeneRow, 'id' | 'wasPromoted' | 'promotedWith'>): Promise<boolean> =>
       database.transaction(

@@ -10,7 +10,8 @@ export function createKeyStore(database: Pick<Database, 'system' | 'transaction'
       database.system().find(KeyTable, { use }, { orderBy: { generation: 'desc' } }),
 
     /**
-     * Makes a key the one in use; earlier keys are published until `retiresAt`. False where another key of its generation was stored first.
+     * Makes a key the one in use; earlier keys are published until `retiresAt`. False where another key of its
+     * generation was stored first.
      */
     add: (key: KeyRow, retiresAt: Date): Promise<boolean> =>
       isNew(

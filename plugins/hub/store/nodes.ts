@@ -52,7 +52,10 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
       await database.system().nativeDelete(NodeTable, { id });
     },
 
-    /** Deletes hashes of envelopes that have expired, and would be refused for their timestamp. The signal ends it early. */
+    /**
+     * Deletes hashes of envelopes that have expired, and would be refused for their timestamp. The signal ends it
+     * early.
+     */
     forgetSpent: (before: Date, signal: AbortSignal): Promise<void> =>
       eraseExpired(database, SpentTable, { expiresAt: { $lt: before } }, signal),
 

@@ -35,7 +35,8 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
     },
 
     /**
-     * Adds a subscription, unless its owner, or the hub, has reached the limit. Concurrent calls of one owner are counted one after the other.
+     * Adds a subscription, unless its owner, or the hub, has reached the limit. Concurrent calls of one owner are
+     * counted one after the other.
      */
     add: (
       subscription: SubscriptionRow,

@@ -60,7 +60,10 @@ export const GeneTable = defineEntity({
     state: column.string(16).$type<'promoted' | 'revoked'>(),
     /** Whether it was ever promoted here: only then does its revocation cover the copies of other nodes. */
     wasPromoted: column.boolean(),
-    /** The highest confidence with which it was promoted here: its revocation reaches whoever that promotion reached. Null: it never was, or before this was kept. */
+    /**
+     * The highest confidence with which it was promoted here: its revocation reaches whoever that promotion reached.
+     * Null: it never was, or before this was kept.
+     */
     promotedWith: column.double().$type<number>().strictNullable(),
     updatedAt: column.time(),
   },

@@ -44,7 +44,10 @@ const schema = {
   responses: { 200: Bytes, 206: Bytes, 304: null },
 } as const;
 
-/** Pages load their files in one go, and need no database: they are neither counted against the window of an address nor asked for credentials. */
+/**
+ * Pages load their files in one go, and need no database: they are neither counted against the window of an address nor
+ * asked for credentials.
+ */
 const page = {
   method: 'GET',
   access: access.public(),

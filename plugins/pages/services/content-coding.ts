@@ -1,4 +1,7 @@
-/** The compressions in which content can be sent, each with the ending of its compressed files. In the gateway's order of preference. */
+/**
+ * The compressions in which content can be sent, each with the ending of its compressed files. In the gateway's order
+ * of preference.
+ */
 export const CODINGS = [
   { coding: 'br', ending: '.br' },
   { coding: 'gzip', ending: '.gz' },
@@ -7,8 +10,8 @@ export const CODINGS = [
 export type Coding = (typeof CODINGS)[number]['coding'];
 
 /**
- * The codings that a client prefers to uncompressed content, best first (RFC 9110, 12.5.3). None without a header: the client may support no coding.
- * Pure.
+ * The codings that a client prefers to uncompressed content, best first (RFC 9110, 12.5.3). None without a header: the
+ * client may support no coding. Pure.
  */
 export function acceptedCodings(header: string | undefined): readonly Coding[] {
   const weights = new Map((header ?? '').split(',').map(weighed));

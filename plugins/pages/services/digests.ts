@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { type Clock, createSharedCache } from 'agent-gateway';
 import { type Folder, isUnchanged, type OpenFile } from './folder.ts';
 
-/** Bytes up to which a tag is made of a file's content; for a larger file of its metadata, since reading all of it takes long. */
+/**
+ * Bytes up to which a tag is made of a file's content; for a larger file of its metadata, since reading all of it takes
+ * long.
+ */
 const LARGEST = 32 * 1024 * 1024;
 const PIECE = 256 * 1024;
 const MAX_DIGESTS = 10_000;
@@ -12,8 +15,8 @@ const SETTLING = 100;
 /** The strong entity tags of files. */
 export interface Digests {
   /**
-   * A tag of the content, so that it is the same on every replica and for every copy, and a different one where a build that sets all times to zero has changed
-   * a byte. `undefined` where the file was replaced meanwhile.
+   * A tag of the content, so that it is the same on every replica and for every copy, and a different one where a build
+   * that sets all times to zero has changed a byte. `undefined` where the file was replaced meanwhile.
    */
   of(file: OpenFile): Promise<string | undefined>;
 }

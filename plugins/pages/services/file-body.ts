@@ -16,8 +16,9 @@ interface FileBodyOptions {
 }
 
 /**
- * The bytes of an open file, or a range of them; closes the file at its end. Where the file was written meanwhile, the stream fails before its last piece, and
- * the connection with it, so that no client keeps a mix of two versions. The stream also fails when the client takes no piece for a minute.
+ * The bytes of an open file, or a range of them; closes the file at its end. Where the file was written meanwhile, the
+ * stream fails before its last piece, and the connection with it, so that no client keeps a mix of two versions. The
+ * stream also fails when the client takes no piece for a minute.
  */
 export class FileBody extends Readable {
   readonly #file: OpenFile;

@@ -11,7 +11,10 @@ export interface OpenFile extends AsyncDisposable {
   readonly size: number;
   /** Nanoseconds since the epoch. */
   readonly modifiedAt: bigint;
-  /** When content or metadata changed last, milliseconds since the epoch: no program can set it back, as `cp -p` does with `modifiedAt`. */
+  /**
+   * When content or metadata changed last, milliseconds since the epoch: no program can set it back, as `cp -p` does
+   * with `modifiedAt`.
+   */
   readonly changedAt: number;
   /** Stays the same as long as nothing was written. */
   readonly identity: string;
@@ -20,13 +23,16 @@ export interface OpenFile extends AsyncDisposable {
 /** The folder of pages. Each request reads the file system again: a saved file is served at once. */
 export interface Folder {
   /**
-   * Opens a file by its path below the folder; `undefined` for a missing file, and for what must not be served: hidden files, folders, pipes, links
-   * that lead out of the folder.
+   * Opens a file by its path below the folder; `undefined` for a missing file, and for what must not be served: hidden
+   * files, folders, pipes, links that lead out of the folder.
    *
    * @throws `gateway.unavailable` when the file system fails
    */
   open(name: string): Promise<OpenFile | undefined>;
-  /** What `/static/{name}` stands for: a file of the folder `static` in it, or, where there is none, of the folder itself. */
+  /**
+   * What `/static/{name}` stands for: a file of the folder `static` in it, or, where there is none, of the folder
+   * itself.
+   */
   openAsset(name: string): Promise<OpenFile | undefined>;
 }
 
@@ -57,7 +63,8 @@ export async function openFolder({ path: root, clock, log }: FolderOptions): Pro
   async function openFile(name: string): Promise<OpenFile | undefined> {
     if (!isVisible(name)) return undefined;
     try {
-      // The folder itself may be a link that is moved to the next release, or be full of links, as Kubernetes mounts a ConfigMap.
+      // The folder itself may be a link that is moved to the next release, or be full of links, as Kubernetes mounts a
+      // ConfigMap.
       const top = await realpath(root);
       const target = await realpath(path.join(top, name));
       return isWithin(top, target) ? await openRegular(name, target) : undefined;
@@ -78,8 +85,8 @@ export async function openFolder({ path: root, clock, log }: FolderOptions): Pro
 }
 
 /**
- * Whether a decoded path below a folder may be opened at all: each part is a name, none is hidden, and no character has a special meaning on another
- * operating system. Pure.
+ * Whether a decoded path below a folder may be opened at all: each part is a name, none is hidden, and no character has
+ * a special meaning on another operating system. Pure.
  */
 export function isVisible(name: string): boolean {
   const isName = (part: string) => part !== '' && !part.startsWith('.') && !/[\\\p{Cc}]/u.test(part);
@@ -126,7 +133,10 @@ function describe(name: string, handle: FileHandle, found: Stat): OpenFile {
   };
 }
 
-/** Whether nothing was written into the file since it was opened. Replacing or deleting the file does not affect the open handle. */
+/**
+ * Whether nothing was written into the file since it was opened. Replacing or deleting the file does not affect the
+ * open handle.
+ */
 export async function isUnchanged({ handle, size, modifiedAt }: OpenFile): Promise<boolean> {
   const found = await bigintStat(handle);
   return Number(found.size) === size && found.mtimeNs === modifiedAt;

@@ -20,7 +20,10 @@ export interface PackedFile {
 
 /** Files that are compressed when they are first asked for; all together hold 16 MiB. */
 export interface PackedFiles {
-  /** `undefined` where compression is not worth it or not possible now, or the file was replaced meanwhile: the file is then sent uncompressed. */
+  /**
+   * `undefined` where compression is not worth it or not possible now, or the file was replaced meanwhile: the file is
+   * then sent uncompressed.
+   */
   of(file: OpenFile, coding: Coding): Promise<PackedFile | undefined>;
 }
 

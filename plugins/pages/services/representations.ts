@@ -7,7 +7,10 @@ import { FileBody } from './file-body.ts';
 import type { Folder, OpenFile } from './folder.ts';
 import { createPackedFiles, type PackedFile } from './packed-files.ts';
 
-/** A file in the form that a client accepts. Its open handle is closed by reading to the end what `read` returns, or by `close`. */
+/**
+ * A file in the form that a client accepts. Its open handle is closed by reading to the end what `read` returns, or by
+ * `close`.
+ */
 export interface Representation {
   /** Below the folder: `static/app.js`. */
   readonly name: string;
@@ -30,7 +33,10 @@ export type Find = (folder: Folder) => Promise<OpenFile | undefined>;
 
 /** Finds files and their forms. */
 export interface Representations {
-  /** `undefined` where there is no such file. Throws `gateway.unavailable` where the file system fails, or the file is replaced again and again. */
+  /**
+   * `undefined` where there is no such file. Throws `gateway.unavailable` where the file system fails, or the file is
+   * replaced again and again.
+   */
   of(find: Find, acceptEncoding: string | undefined): Promise<Representation | undefined>;
 }
 
@@ -65,7 +71,10 @@ export function createRepresentations({ folder, clock, log }: RepresentationPart
     return inMemory(file, small, { name: file.name, type, coding: best });
   }
 
-  /** The compressed file that a build has made. One that is older than its original belongs to an earlier build, and is not used. */
+  /**
+   * The compressed file that a build has made. One that is older than its original belongs to an earlier build, and is
+   * not used.
+   */
   async function openSibling(file: OpenFile, coding: Coding): Promise<OpenFile | undefined> {
     const { ending } = CODINGS.find((one) => one.coding === coding)!;
     const sibling = await folder.open(file.name + ending);

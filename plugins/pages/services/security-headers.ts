@@ -1,6 +1,6 @@
 /**
- * The headers of every file. Scripts and styles come from files of this origin alone, nothing inline and nothing evaluated; no other site can frame the
- * pages, share a window with them, or embed their files.
+ * The headers of every file. Scripts and styles come from files of this origin alone, nothing inline and nothing
+ * evaluated; no other site can frame the pages, share a window with them, or embed their files.
  */
 export const SECURITY_HEADERS = {
   'content-security-policy':

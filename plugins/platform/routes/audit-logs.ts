@@ -98,8 +98,9 @@ function toAuditLog(entry: AuditEntry): Static<typeof AuditLog> {
 }
 
 /**
- * Records of the tenants that the caller reaches: for operators those of all tenants, including failed authentications that name no tenant; for
- * other callers those of their own. `tenantId` narrows to one tenant; for a tenant out of reach the result is empty.
+ * Records of the tenants that the caller reaches: for operators those of all tenants, including failed authentications
+ * that name no tenant; for other callers those of their own. `tenantId` narrows to one tenant; for a tenant out of
+ * reach the result is empty.
  */
 export async function searchAudit(
   audit: AuditQuery,

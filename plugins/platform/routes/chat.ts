@@ -77,7 +77,10 @@ interface ChatService<B> {
   stream(body: B, call: ChatCall): Promise<Answered<SendAnswer>>;
 }
 
-/** The answer of a service, plain or streamed, with the session in its headers; `usual` is the context where the request says nothing. */
+/**
+ * The answer of a service, plain or streamed, with the session in its headers; `usual` is the context where the request
+ * says nothing.
+ */
 async function answer<B extends { readonly stream?: boolean | null }>(
   service: ChatService<B>,
   call: Call & { readonly body: B; readonly headers: Static<typeof SessionHeaders> },

@@ -41,8 +41,8 @@ export const MarkdownText = Type.String({ description: 'Markdown', examples: ['L
 export type UnreadBody = Readonly<Record<string, unknown>>;
 
 /**
- * The `refuse` of a route with rules that its schema cannot express: reports the schema's errors and those of the rules together, each place once
- * (decisions 0.1). A member of the body may have any type, also a wrong one.
+ * The `refuse` of a route with rules that its schema cannot express: reports the schema's errors and those of the rules
+ * together, each place once (decisions 0.1). A member of the body may have any type, also a wrong one.
  */
 export function refusing(problemsOf: (body: UnreadBody) => readonly FieldError[]) {
   return (errors: readonly FieldError[], body: unknown): GatewayError => {

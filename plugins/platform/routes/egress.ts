@@ -29,8 +29,8 @@ const TenantId = Type.Optional(
 const Action = Type.Enum(['allow', 'deny'], { examples: ['deny'] });
 
 /**
- * The body that makes a rule (decisions 1.12). The kernel parses, and may refuse, hosts and paths. Unknown members are refused: a misspelt `path_prefix`
- * would allow the whole host.
+ * The body that makes a rule (decisions 1.12). The kernel parses, and may refuse, hosts and paths. Unknown members are
+ * refused: a misspelt `path_prefix` would allow the whole host.
  */
 const CreateEgressRule = Type.Object(
   {
@@ -163,7 +163,10 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
   ];
 }
 
-/** The outbound requests that were denied, from the audit log (specification 1, Admin governance routes; decisions 1.12). */
+/**
+ * The outbound requests that were denied, from the audit log (specification 1, Admin governance routes; decisions
+ * 1.12).
+ */
 export function egressLogRoute(audit: AuditQuery): Route {
   return route({
     method: 'GET',

@@ -34,8 +34,8 @@ const Policy = {
 };
 
 /**
- * The body that changes a tenant's policy: absent members stay as they are, so that a change permits only what it names. Unknown members are refused
- * for the same reason: one may be a misspelt restriction.
+ * The body that changes a tenant's policy: absent members stay as they are, so that a change permits only what it
+ * names. Unknown members are refused for the same reason: one may be a misspelt restriction.
  */
 const ChangeSandboxPolicy = Type.Partial(Type.Object(Policy), {
   additionalProperties: false,

@@ -186,7 +186,10 @@ const MOCK_MESSAGES: readonly ChatMessage[] = [
   { role: 'assistant', content: '6 times 7 is 42.' },
 ];
 
-/** Makes a session with demo messages and no usage. To be registered with `SVC_ENABLE_MOCK_SESSIONS=true` only (decisions 1.14). */
+/**
+ * Makes a session with demo messages and no usage. To be registered with `SVC_ENABLE_MOCK_SESSIONS=true` only
+ * (decisions 1.14).
+ */
 export function mockSessionRoute(sessions: Sessions, turns: Turns): Route {
   return route({
     ...common,

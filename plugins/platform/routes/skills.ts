@@ -91,7 +91,10 @@ const SoulBody = Type.String({ ...MarkdownBody, ...SOUL });
 const SoulText = Type.String({ ...MarkdownText, ...SOUL });
 const soul = { path: '/v1/soul', tag: 'skills' } as const;
 
-/** SOUL.md, the personality that the agents of the caller's tenant share (decisions 1.7). Writing asks for the same as writing a skill. */
+/**
+ * SOUL.md, the personality that the agents of the caller's tenant share (decisions 1.7). Writing asks for the same as
+ * writing a skill.
+ */
 export function soulRoutes(souls: Souls): readonly Route[] {
   return [
     route({

@@ -159,8 +159,8 @@ function totalled<U extends UsageTotals>(usage: U) {
 }
 
 /**
- * Decimal text as a JSON number with all of its digits: a client that parses decimals gets the exact sum, one that parses binary numbers the nearest
- * value. Only for answers: in this process the result is not a number.
+ * Decimal text as a JSON number with all of its digits: a client that parses decimals gets the exact sum, one that
+ * parses binary numbers the nearest value. Only for answers: in this process the result is not a number.
  */
 function exactNumber(decimal: string): number {
   return RawJson.rawJSON(decimal) as number;

@@ -48,7 +48,10 @@ export function createEgressAdministration(rules: EgressRules) {
         ...(typeof path_prefix === 'string' && { pathPrefix: path_prefix }),
       });
     },
-    /** Throws `egress.foreign-tenant`, and what the kernel's rules refuse. Without `tenantId`: for the caller's own tenant. */
+    /**
+     * Throws `egress.foreign-tenant`, and what the kernel's rules refuse. Without `tenantId`: for the caller's own
+     * tenant.
+     */
     async create(identity: Identity, wanted: WantedEgressRule): Promise<EgressRule> {
       const { tenantId = identity.tenantId, ...settings } = wanted;
       if (tenantId !== identity.tenantId && !isOperator(identity)) {

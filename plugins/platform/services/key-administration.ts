@@ -49,7 +49,10 @@ export function createKeyAdministration(options: {
   const { apiKeys, tenants, clock, routeScopes } = options;
 
   return {
-    /** The problems of a new key that do not depend on its maker: unknown roles and scopes, and an expiry in the past. The body may have other errors as well. */
+    /**
+     * The problems of a new key that do not depend on its maker: unknown roles and scopes, and an expiry in the past.
+     * The body may have other errors as well.
+     */
     problems: (body: Readonly<Record<string, unknown>>): readonly FieldError[] =>
       newKeyProblems(body, clock.now(), routeScopes()),
     /** Throws `tenant.not-found`, `tenant.deleted`, and what `requireNewKey` refuses. */
@@ -59,7 +62,10 @@ export function createKeyAdministration(options: {
       await livingTenant(tenants, identity, tenantId);
       return apiKeys.create({ ...wanted, tenantId, createdBy: identity.id });
     },
-    /** Newest first, revoked ones too; without `tenantId` all that are within reach. `q` is a part of name, prefix or id. */
+    /**
+     * Newest first, revoked ones too; without `tenantId` all that are within reach. `q` is a part of name, prefix or
+     * id.
+     */
     async list(
       identity: Identity,
       page: Page & { readonly q?: string | undefined },
@@ -74,7 +80,10 @@ export function createKeyAdministration(options: {
       const isRevoked = isUuid(id) && (await apiKeys.revoke(id, tenantId ?? reachOf(identity)));
       if (!isRevoked) throw ApiKeyErrors.notFound();
     },
-    /** Revokes a key and makes its successor. The caller gets the raw key, and must therefore be able to grant its roles and scopes. */
+    /**
+     * Revokes a key and makes its successor. The caller gets the raw key, and must therefore be able to grant its roles
+     * and scopes.
+     */
     async rotate(identity: Identity, id: string, tenantId: string): Promise<NewApiKey> {
       await livingTenant(tenants, identity, tenantId);
       const old = isUuid(id) ? await apiKeys.find(id, tenantId) : undefined;
@@ -96,8 +105,9 @@ const KeyRuleErrors = defineErrors({
 });
 
 /**
- * The tenant of a key whose creator names `wanted` in the body. Only administrators of the default tenant may name another
- * tenant; for other callers a foreign one throws `api-key.foreign-tenant` (specification 1, API keys; decisions 0.6).
+ * The tenant of a key whose creator names `wanted` in the body. Only administrators of the default tenant may name
+ * another tenant; for other callers a foreign one throws `api-key.foreign-tenant` (specification 1, API keys; decisions
+ * 0.6).
  */
 export function tenantOfNewKey(identity: Identity, wanted: string | undefined): string {
   if (wanted === undefined || wanted === identity.tenantId) return identity.tenantId;
@@ -157,7 +167,9 @@ export function expiryProblems(expiresAt: Date | null, now: number): readonly Fi
   return [{ pointer: '/body/expires_at', message: 'must be in the future' }];
 }
 
-/** The scopes that the described routes ask for. Plugins may name scopes of their own, and those can be granted as well. */
+/**
+ * The scopes that the described routes ask for. Plugins may name scopes of their own, and those can be granted as well.
+ */
 export function routeScopes(document: OpenApiDocument): ReadonlySet<string> {
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as {
     readonly 'x-access'?: { readonly scopes?: readonly string[] };

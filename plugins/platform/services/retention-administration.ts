@@ -42,8 +42,9 @@ export function createRetentionAdministration(options: {
     },
 
     /**
-     * What a rule would delete at this moment, tenant by tenant, newest tenant first; nothing for a `wanted` tenant out of reach. Tenants are counted one after the other, since
-     * counting may be expensive. Throws `retention.unknown-kind`.
+     * What a rule would delete at this moment, tenant by tenant, newest tenant first; nothing for a `wanted` tenant out
+     * of reach. Tenants are counted one after the other, since counting may be expensive. Throws
+     * `retention.unknown-kind`.
      */
     async preview(
       identity: Identity,

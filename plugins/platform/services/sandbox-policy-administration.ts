@@ -29,7 +29,10 @@ export const SandboxPolicyErrors = defineErrors({
   },
 });
 
-/** What administrators do with sandbox policies (decisions 0.6, 1.8). Every verb throws `tenant.not-found` for a tenant out of reach. */
+/**
+ * What administrators do with sandbox policies (decisions 0.6, 1.8). Every verb throws `tenant.not-found` for a tenant
+ * out of reach.
+ */
 export type SandboxPolicyAdministration = ReturnType<typeof createSandboxPolicyAdministration>;
 
 /** Makes the service. */
@@ -50,7 +53,10 @@ export function createSandboxPolicyAdministration(options: {
       await reachedTenant(tenants, identity, tenantId);
       return inForce(database.forTenant(tenantId));
     },
-    /** Changes the tenant's own policy, or gives it one; absent members stay as they are in force. Throws `tenant.deleted`. */
+    /**
+     * Changes the tenant's own policy, or gives it one; absent members stay as they are in force. Throws
+     * `tenant.deleted`.
+     */
     async change(
       identity: Identity,
       tenantId: string,
@@ -61,7 +67,10 @@ export function createSandboxPolicyAdministration(options: {
       await policies.change(entities, changes);
       return inForce(entities);
     },
-    /** Resets the policy to the default. Throws `sandbox-policy.not-found` where the default is in force, and `tenant.deleted`. */
+    /**
+     * Resets the policy to the default. Throws `sandbox-policy.not-found` where the default is in force, and
+     * `tenant.deleted`.
+     */
     async remove(identity: Identity, tenantId: string): Promise<void> {
       await livingTenant(tenants, identity, tenantId);
       const isRemoved = await policies.remove(database.forTenant(tenantId));

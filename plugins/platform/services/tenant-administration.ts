@@ -16,7 +16,9 @@ import type { Provisioning } from '../../records/contract.ts';
 /** The settings of a new tenant; absent members get the kernel's defaults. */
 type NewTenant = Partial<TenantSettings> & Pick<TenantSettings, 'name'>;
 
-/** What administrators do with tenants (specification 1, Tenants; decisions 0.6, 1.1). Every method checks the caller. */
+/**
+ * What administrators do with tenants (specification 1, Tenants; decisions 0.6, 1.1). Every method checks the caller.
+ */
 export type TenantAdministration = ReturnType<typeof createTenantAdministration>;
 
 /** Makes the service. `retention` is the time in milliseconds during which a deleted tenant can be restored. */
@@ -73,7 +75,10 @@ const TenantRuleErrors = defineErrors({
   },
 });
 
-/** The settings that decide what a tenant may consume, by their names on the wire. Its own administrators do not change them. */
+/**
+ * The settings that decide what a tenant may consume, by their names on the wire. Its own administrators do not change
+ * them.
+ */
 const GOVERNED = { plan: 'plan', rateLimitRpm: 'rate_limit_rpm', maxSessions: 'max_sessions' } as const;
 
 /** Throws `tenant.operator-only` unless the caller is an operator (decisions 0.6). */
@@ -83,9 +88,9 @@ export function requireOperator(identity: Identity, action: string): void {
 }
 
 /**
- * The part of `wanted` that the caller may write. Operators write everything; the tenant's own administrators its name and its chat context. Governed
- * settings that they send back unchanged are left out, so that a client can send back a record that it has read; throws
- * `tenant.operator-only` naming those that differ from `current`.
+ * The part of `wanted` that the caller may write. Operators write everything; the tenant's own administrators its name
+ * and its chat context. Governed settings that they send back unchanged are left out, so that a client can send back a
+ * record that it has read; throws `tenant.operator-only` naming those that differ from `current`.
  */
 export function permittedChanges(
   identity: Identity,

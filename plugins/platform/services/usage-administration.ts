@@ -32,8 +32,8 @@ export function createUsageAdministration(options: {
   const { reports, tenants, database } = options;
   return {
     /**
-     * Usage by date. Operators: of all tenants together (`tenantId` is then null), or of `wanted`. Others: their own; empty for a foreign
-     * tenant.
+     * Usage by date. Operators: of all tenants together (`tenantId` is then null), or of `wanted`. Others: their own;
+     * empty for a foreign tenant.
      */
     async byDate(
       identity: Identity,
@@ -47,7 +47,10 @@ export function createUsageAdministration(options: {
       const rows = await reports.ofTenant(database.forTenant(only), period, granularity);
       return { tenantId: only, rows };
     },
-    /** Usage by tenant, the newest tenant first, including tenants that are deleted but not purged. Callers other than operators: their own. */
+    /**
+     * Usage by tenant, the newest tenant first, including tenants that are deleted but not purged. Callers other than
+     * operators: their own.
+     */
     async byTenant(
       identity: Identity,
       period: UsagePeriod,
@@ -70,9 +73,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_DAYS = 30;
 
 /**
- * The period of a usage report. Without `to` it ends now (or begins and ends with a `from` in the future, so that clocks that differ cause no
- * error); without `from` it begins with the day, by UTC, that was 30 days before its end. Throws 400 naming `from` when it ends
- * before it begins.
+ * The period of a usage report. Without `to` it ends now (or begins and ends with a `from` in the future, so that
+ * clocks that differ cause no error); without `from` it begins with the day, by UTC, that was 30 days before its end.
+ * Throws 400 naming `from` when it ends before it begins.
  */
 export function usagePeriod(
   { from, to }: { readonly from?: Date | undefined; readonly to?: Date | undefined },

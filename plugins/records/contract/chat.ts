@@ -1,7 +1,7 @@
 /*
- * The messages of a conversation, in OpenAI's chat completion wire format, snake_case included: it is the language of the clients and of
- * most providers, so messages are kept as they were sent. The calls of models are in the contract of agent-engine.
- * Source: https://platform.openai.com/docs/api-reference/chat
+ * The messages of a conversation, in OpenAI's chat completion wire format, snake_case included: it is the language of
+ * the clients and of most providers, so messages are kept as they were sent. The calls of models are in the contract of
+ * agent-engine. Source: https://platform.openai.com/docs/api-reference/chat
  */
 
 /** Who speaks. Providers know more names than these; unknown ones are handed on. */
@@ -38,7 +38,10 @@ export interface ChatMessage {
   readonly tool_calls?: readonly ToolCall[];
   /** On role `tool`: the call that this message answers. */
   readonly tool_call_id?: string;
-  /** On role `assistant`: thoughts that the provider signed and wants back with the message. Opaque: keep them as they came. */
+  /**
+   * On role `assistant`: thoughts that the provider signed and wants back with the message. Opaque: keep them as they
+   * came.
+   */
   readonly reasoning_details?: readonly unknown[];
   readonly [extra: string]: unknown;
 }

@@ -9,8 +9,8 @@ const SessionId = Type.String({ maxLength: 128 });
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
 /**
- * A turn came to its end and is stored, with its usage: of a chat, an agent, the runtime, a plugin, or an agent task of a workflow. `session_id` is null if
- * the conversation is not kept.
+ * A turn came to its end and is stored, with its usage: of a chat, an agent, the runtime, a plugin, or an agent task of
+ * a workflow. `session_id` is null if the conversation is not kept.
  */
 export const TurnFinished = defineDurableEvent(
   'records.turn-finished',
@@ -49,8 +49,8 @@ export const SessionCreated = defineDurableEvent(
 );
 
 /**
- * Sessions were deleted, with their messages: by request, by retention, or with a user's data. An erasure of many sessions publishes several events. The purge of a tenant
- * publishes none: `TenantPurged` covers all of its sessions.
+ * Sessions were deleted, with their messages: by request, by retention, or with a user's data. An erasure of many
+ * sessions publishes several events. The purge of a tenant publishes none: `TenantPurged` covers all of its sessions.
  */
 export const SessionsDeleted = defineDurableEvent(
   'records.sessions-deleted',

@@ -3,8 +3,9 @@ import { extensionPoint } from 'agent-gateway';
 /** Texts as vectors, for comparing them by meaning. */
 export interface Embeddings {
   /**
-   * Names model and size (`hash-v1:512`, `text-embedding-3-small:1536`): only vectors of one id can be compared. Read it after `embed`:
-   * the size may be known only from the first answer, and until then the id ends in `:?`, which equals no stored id.
+   * Names model and size (`hash-v1:512`, `text-embedding-3-small:1536`): only vectors of one id can be compared. Read
+   * it after `embed`: the size may be known only from the first answer, and until then the id ends in `:?`, which
+   * equals no stored id.
    */
   readonly id: string;
   /**

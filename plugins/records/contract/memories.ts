@@ -35,8 +35,8 @@ export interface NewMemory {
 }
 
 /**
- * Long-term memories, by tenant and user. A user id has 1 to 255 characters without control characters; another one has no memories. Not for
- * use inside a transaction: `search` asks the embeddings.
+ * Long-term memories, by tenant and user. A user id has 1 to 255 characters without control characters; another one has
+ * no memories. Not for use inside a transaction: `search` asks the embeddings.
  */
 export interface Memories {
   /** The last written first. */
@@ -46,14 +46,15 @@ export interface Memories {
     page: Page,
   ): Promise<{ readonly memories: readonly Memory[]; readonly total: number }>;
   /**
-   * Writes a memory over the one of the same key. It does not wait for the embeddings: `search` makes the vector. Throws `memory.invalid` and
-   * `memory.full`.
+   * Writes a memory over the one of the same key. It does not wait for the embeddings: `search` makes the vector.
+   * Throws `memory.invalid` and `memory.full`.
    */
   save(entities: TenantEntityManager, userId: string, memory: NewMemory): Promise<Memory>;
   /** The memory of an id, of any user of the tenant. */
   find(entities: TenantEntityManager, id: string): Promise<Memory | undefined>;
   /**
-   * Replaces value and, where they are given, metadata of a memory; undefined where there is none of this id. Throws `memory.invalid`.
+   * Replaces value and, where they are given, metadata of a memory; undefined where there is none of this id. Throws
+   * `memory.invalid`.
    */
   update(
     entities: TenantEntityManager,
@@ -63,8 +64,8 @@ export interface Memories {
   /** False when the user has no such memory. */
   forget(entities: TenantEntityManager, userId: string, key: string): Promise<boolean>;
   /**
-   * The memories that fit a text best, `limit` (default 10, at most 100) of them; none below `threshold` (default 0.2). By words alone while
-   * the embeddings do not answer.
+   * The memories that fit a text best, `limit` (default 10, at most 100) of them; none below `threshold` (default 0.2).
+   * By words alone while the embeddings do not answer.
    */
   search(
     entities: TenantEntityManager,

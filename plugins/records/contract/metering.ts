@@ -72,17 +72,22 @@ export interface MeasuredCall {
 /** Counts and prices model calls. Reports on them are asked of `UsageReports`. */
 export interface Metering {
   /**
-   * What one model call consumed: as the provider counted, or estimated from the texts where it did not. `usage` is what a client sees;
-   * estimates carry `estimated: true`. Pure.
+   * What one model call consumed: as the provider counted, or estimated from the texts where it did not. `usage` is
+   * what a client sees; estimates carry `estimated: true`. Pure.
    */
   measure(call: MeasuredCall): { readonly use: ModelUse; readonly usage: Usage };
   /** Several uses as one usage, for the client of a turn with many calls. Pure. */
   total(uses: readonly ModelUse[]): Usage;
   /** Prices uses by the rules in force now. A promise only where the rules have to be read first. */
   price(uses: readonly ModelUse[]): readonly PricedUse[] | Promise<readonly PricedUse[]>;
-  /** The write of usage records, for `writeTogether` with what they belong to. Throws `TypeError` for a source that is no name. */
+  /**
+   * The write of usage records, for `writeTogether` with what they belong to. Throws `TypeError` for a source that is
+   * no name.
+   */
   write(owner: UsageOwner, uses: readonly PricedUse[]): RowWrite;
-  /** Writes usage records in one statement, together with `also`, in the transaction of `entities` where one is open. */
+  /**
+   * Writes usage records in one statement, together with `also`, in the transaction of `entities` where one is open.
+   */
   record(
     entities: TenantEntityManager,
     owner: UsageOwner,
@@ -160,7 +165,10 @@ export interface UsageReports {
   ofAll(period: UsagePeriod, granularity: UsageGranularity): Promise<readonly UsageRow[]>;
   /** The usage of each named tenant, in their order; for callers whose governance scope has been checked. */
   byTenant(tenantIds: readonly string[], period: UsagePeriod): Promise<readonly TenantUsage[]>;
-  /** The model calls of a session, of a request, or of a request in a session, newest first. An unknown session or request has none. */
+  /**
+   * The model calls of a session, of a request, or of a request in a session, newest first. An unknown session or
+   * request has none.
+   */
   calls(
     entities: TenantEntityManager,
     of: { readonly sessionId?: string | undefined; readonly requestId?: string | undefined },
@@ -189,8 +197,8 @@ export interface PricingRules {
   /** The latest changed first. */
   list(page: Page): Promise<{ readonly rules: readonly PricingRule[]; readonly total: number }>;
   /**
-   * Sets all prices of a model, for calls from now on; what was recorded keeps its cost. Prices are rounded to nine decimals. Throws
-   * `pricing.limit`. Not inside a transaction: other replicas are notified at once.
+   * Sets all prices of a model, for calls from now on; what was recorded keeps its cost. Prices are rounded to nine
+   * decimals. Throws `pricing.limit`. Not inside a transaction: other replicas are notified at once.
    */
   replace(model: string, prices: Prices): Promise<PricingRule>;
   /** Calls of the model cost nothing from now on. Throws `pricing.not-found`. */

@@ -23,8 +23,8 @@ export const OWNER_LENGTH = 255;
 const KEPT = 200;
 
 /**
- * A name as every database can keep it in its column. One that is too long, or has characters that PostgreSQL refuses, is cut and gets its
- * hash: different names stay different, or users would see each other's records. Pure.
+ * A name as every database can keep it in its column. One that is too long, or has characters that PostgreSQL refuses,
+ * is cut and gets its hash: different names stay different, or users would see each other's records. Pure.
  */
 export function storedName(name: string): string {
   if (name.length <= OWNER_LENGTH && isStorableText(name)) return name;
@@ -38,7 +38,10 @@ export function ownerOf({ identityId, userId }: Principal): Owner {
   return { identityId: storedName(identityId), userId: storedName(userId) };
 }
 
-/** True when the reader may see a record of that owner: an identity sees its own records; if it names a user, only that user's. Pure. */
+/**
+ * True when the reader may see a record of that owner: an identity sees its own records; if it names a user, only that
+ * user's. Pure.
+ */
 export function maySee(owner: Owner, { identityId, userId, isAdmin }: OwnerReader): boolean {
   if (isAdmin) return true;
   return (
@@ -56,20 +59,26 @@ export function visibleTo({ identityId, userId, isAdmin }: OwnerReader): Partial
 }
 
 /**
- * Conditions that together find what belongs to an identity, or to a user that an identity named, each row once; without a name everything. For exports and erasures. The name as it is
- * stored. Pure.
+ * Conditions that together find what belongs to an identity, or to a user that an identity named, each row once;
+ * without a name everything. For exports and erasures. The name as it is stored. Pure.
  */
 export function ofOwner(name: string | undefined) {
   if (name === undefined) return [{}];
   return [{ identityId: name }, { userId: name, identityId: { $ne: name } }];
 }
 
-/** True for identities that may see and use what belongs to any user of their own tenant: its `admin`s and its `owner` (decisions 0.6, 1.6). */
+/**
+ * True for identities that may see and use what belongs to any user of their own tenant: its `admin`s and its `owner`
+ * (decisions 0.6, 1.6).
+ */
 export function isTenantAdmin({ roles }: Identity): boolean {
   return roles.includes('admin') || roles.includes('owner');
 }
 
-/** Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or empty. */
+/**
+ * Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or
+ * empty.
+ */
 export function userOf({ userId, identity }: Pick<Call, 'userId' | 'identity'>): string {
   return userId || identity.id;
 }

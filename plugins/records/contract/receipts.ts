@@ -22,7 +22,10 @@ export interface Receipt {
   /** Null in receipts that were written before this was kept. */
   readonly startedAt: Date | null;
   readonly idempotencyId: string | null;
-  /** Of the request that the tool was run for; of an agent task of a workflow the key of its attempt. Null like `startedAt`. */
+  /**
+   * Of the request that the tool was run for; of an agent task of a workflow the key of its attempt. Null like
+   * `startedAt`.
+   */
   readonly requestId: string | null;
   readonly traceId: string | null;
   readonly createdAt: Date;
@@ -43,8 +46,8 @@ export interface ReceiptFilter {
 /** Receipts of tool executions, by tenant. */
 export interface Receipts {
   /**
-   * Writes a receipt. Where the tenant has one with the same idempotency id, that one is returned and nothing is written, also when
-   * retries come at the same time. Not inside a transaction.
+   * Writes a receipt. Where the tenant has one with the same idempotency id, that one is returned and nothing is
+   * written, also when retries come at the same time. Not inside a transaction.
    */
   submit(entities: TenantEntityManager, receipt: NewReceipt): Promise<Receipt>;
   /** The receipt of an idempotency id. */

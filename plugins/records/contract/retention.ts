@@ -8,8 +8,8 @@ const SHORTEST_MS = 3_600_000;
 const LONGEST_MS = 36_500 * 24 * 3_600_000;
 
 /**
- * Reads how long records are to be kept (`90d`, `forever`): milliseconds, null for `forever`; undefined for any other text, and for a duration that is not between
- * an hour and a hundred years.
+ * Reads how long records are to be kept (`90d`, `forever`): milliseconds, null for `forever`; undefined for any other
+ * text, and for a duration that is not between an hour and a hundred years.
  */
 export function parseKeep(text: string): number | null | undefined {
   if (text === FOREVER) return null;
@@ -18,7 +18,10 @@ export function parseKeep(text: string): number | null | undefined {
   return milliseconds;
 }
 
-/** Who decided how long records are kept: the tenant's administration, the operator (`SVC_RETENTION`), or the plugin that contributes them. */
+/**
+ * Who decided how long records are kept: the tenant's administration, the operator (`SVC_RETENTION`), or the plugin
+ * that contributes them.
+ */
 export type RetentionSource = 'tenant' | 'deployment' | 'default';
 
 /** How long a tenant's records of one kind are kept. */
@@ -48,16 +51,25 @@ export interface RetentionPreview {
 
 /** How long records that grow without end are kept, by kind and tenant. */
 export interface Retention {
-  /** All kinds, by name, with the rule that applies to a tenant; without `tenantId`, the rule for tenants that have none of their own. */
+  /**
+   * All kinds, by name, with the rule that applies to a tenant; without `tenantId`, the rule for tenants that have none
+   * of their own.
+   */
   inForce(tenantId?: string): Promise<readonly RetentionInForce[]>;
   /**
-   * Gives a tenant a rule of its own: milliseconds, or null for good. What it deletes is deleted after `SVC_RETENTION_GRACE` at the earliest. Throws
-   * `retention.unknown-kind`.
+   * Gives a tenant a rule of its own: milliseconds, or null for good. What it deletes is deleted after
+   * `SVC_RETENTION_GRACE` at the earliest. Throws `retention.unknown-kind`.
    */
   set(tenantId: string, kind: string, keep: number | null): Promise<RetentionInForce>;
-  /** Back to what the operator set. Throws `retention.unknown-kind`, and `retention.not-found` if the tenant has no rule of its own. */
+  /**
+   * Back to what the operator set. Throws `retention.unknown-kind`, and `retention.not-found` if the tenant has no rule
+   * of its own.
+   */
   reset(tenantId: string, kind: string): Promise<void>;
-  /** What records there are, and how many of them would go that are older than `keep` milliseconds; null: none. Throws `retention.unknown-kind`. */
+  /**
+   * What records there are, and how many of them would go that are older than `keep` milliseconds; null: none. Throws
+   * `retention.unknown-kind`.
+   */
   preview(tenantId: string, kind: string, keep: number | null): Promise<RetentionPreview>;
 }
 

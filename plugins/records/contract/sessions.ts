@@ -62,15 +62,19 @@ export interface Sessions {
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ readonly messages: readonly SessionMessage[]; readonly total: number }>;
   /**
-   * Deletes a message and its content. A tool call and its result stay, with the text `[deleted]`: a provider would refuse one without the other.
-   * Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in flight.
+   * Deletes a message and its content. A tool call and its result stay, with the text `[deleted]`: a provider would
+   * refuse one without the other. Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in
+   * flight.
    */
   removeMessage(
     entities: TenantEntityManager,
     reader: SessionReader,
     place: { readonly sessionId: string; readonly messageId: string },
   ): Promise<void>;
-  /** Deletes a session with its messages, in one transaction. Throws like `get`, and `session.busy` while a turn is in flight. */
+  /**
+   * Deletes a session with its messages, in one transaction. Throws like `get`, and `session.busy` while a turn is in
+   * flight.
+   */
   remove(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<void>;
 }
 
@@ -98,41 +102,49 @@ export interface TurnOutcome {
   /** The caller's new messages and the answer, in order, redacted. */
   readonly messages: readonly ChatMessage[];
   readonly uses: readonly PricedUse[];
-  /** More writes of the same transaction (a checkpoint). If one does not match the row that it expects, the turn fails with `session.conflict`. */
+  /**
+   * More writes of the same transaction (a checkpoint). If one does not match the row that it expects, the turn fails
+   * with `session.conflict`.
+   */
   readonly also?: readonly RowWrite[];
 }
 
 /**
- * A turn of one session: while it is open, no replica runs another turn of that session. Dispose it in any case; without `commit` nothing of it is
- * stored.
+ * A turn of one session: while it is open, no replica runs another turn of that session. Dispose it in any case;
+ * without `commit` nothing of it is stored.
  */
 export interface Turn extends AsyncDisposable {
   readonly sessionId: string;
   /** True while no turn of the session was committed. */
   readonly isNew: boolean;
   /**
-   * Aborts with the caller's signal, with `chat.aborted` after `Turns.abort`, and with `session.lost` when the lease on the session was lost.
+   * Aborts with the caller's signal, with `chat.aborted` after `Turns.abort`, and with `session.lost` when the lease on
+   * the session was lost.
    */
   readonly signal: AbortSignal;
   /**
-   * The newest whole turns that fit into `maxTokens`, oldest message first. It never begins with a `tool` message, or between a call and its
-   * result.
+   * The newest whole turns that fit into `maxTokens`, oldest message first. It never begins with a `tool` message, or
+   * between a call and its result.
    */
   history(maxTokens: number): Promise<readonly ChatMessage[]>;
-  /** Writes all of the turn in one transaction, once. Throws `session.conflict` if another turn was committed in between. */
+  /**
+   * Writes all of the turn in one transaction, once. Throws `session.conflict` if another turn was committed in
+   * between.
+   */
   commit(outcome: TurnOutcome): Promise<void>;
 }
 
 /** Turns, one at a time for each session, at most `maxSessions` at a time for each tenant. */
 export interface Turns {
   /**
-   * Waits in line for the session. Throws `session.invalid-id`, `session.forbidden`, `session.limit` (429, `retry-after: 1`), `session.busy`
-   * when the wait is too long.
+   * Waits in line for the session. Throws `session.invalid-id`, `session.forbidden`, `session.limit` (429,
+   * `retry-after: 1`), `session.busy` when the wait is too long.
    */
   begin(request: TurnRequest): Promise<Turn>;
   /**
-   * The newest earlier messages of a session within so many tokens, for a chat that goes on from it without being stored: it waits for no turn. Empty for a session
-   * that is not there. Throws `session.invalid-id`, `session.forbidden`.
+   * The newest earlier messages of a session within so many tokens, for a chat that goes on from it without being
+   * stored: it waits for no turn. Empty for a session that is not there. Throws `session.invalid-id`,
+   * `session.forbidden`.
    */
   history(
     request: Pick<TurnRequest, 'principal' | 'isAdmin'> & { readonly sessionId: string },

@@ -12,13 +12,15 @@ export interface SkillSummary {
 }
 
 /**
- * The skills of tenants, in object storage. Every method throws `objects.unavailable` without it. Changes made by another replica are visible
- * within a second.
+ * The skills of tenants, in object storage. Every method throws `objects.unavailable` without it. Changes made by
+ * another replica are visible within a second.
  */
 export interface Skills {
   /** At most 500, by name. */
   list(tenantId: string): Promise<readonly SkillSummary[]>;
-  /** The skills that fit a request best, best first, 15 at most; ranked by the words of names, descriptions and texts. */
+  /**
+   * The skills that fit a request best, best first, 15 at most; ranked by the words of names, descriptions and texts.
+   */
   find(tenantId: string, query: string): Promise<readonly SkillSummary[]>;
   /** The SKILL.md text. Throws `skill.not-found`, `skill.invalid-name`. */
   read(tenantId: string, name: string): Promise<string>;
@@ -54,10 +56,11 @@ export interface Provisioning {
 /** What a system prompt contains in addition to the agent's own instructions. */
 export interface Preambles {
   /**
-   * The preamble of a user, within `maxTokens` (estimated). A part that cannot be read is left out and logged, so that the chat does not fail.
-   * Returns no promise when everything is cached.
+   * The preamble of a user, within `maxTokens` (estimated). A part that cannot be read is left out and logged, so that
+   * the chat does not fail. Returns no promise when everything is cached.
    *
-   * @param said what the user said in the conversation, the latest last: the latest texts decide which skills are listed
+   * @param said what the user said in the conversation, the latest last: the latest texts decide which skills are
+   * listed
    */
   of(principal: Principal, maxTokens: number, said: readonly string[]): Preamble | Promise<Preamble>;
 }
@@ -83,8 +86,9 @@ export const PreamblesRef = serviceRef<Preambles>('records.preambles');
 export const ProvisioningRef = serviceRef<Provisioning>('records.provisioning');
 
 /**
- * The skills or SOUL.md of a tenant have changed: cached copies are out of date. Like the other events and the queue of this plugin it keeps the
- * name that an earlier version gave it, so that replicas of both versions understand each other.
+ * The skills or SOUL.md of a tenant have changed: cached copies are out of date. Like the other events and the queue of
+ * this plugin it keeps the name that an earlier version gave it, so that replicas of both versions understand each
+ * other.
  */
 export const SkillsChanged = defineEvent(
   'agent-engine.skills-changed',

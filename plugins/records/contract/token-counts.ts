@@ -7,9 +7,9 @@ const PER_MESSAGE = 4;
 const PER_PART = 765;
 
 /**
- * How many tokens a text has, roughly, without any model's vocabulary: four ASCII characters a token, one token for each two letters of other
- * alphabets, one for each ideograph or symbol. Within about a quarter of the truth for prose and code; marked as an estimate wherever it
- * is shown. Pure.
+ * How many tokens a text has, roughly, without any model's vocabulary: four ASCII characters a token, one token for
+ * each two letters of other alphabets, one for each ideograph or symbol. Within about a quarter of the truth for prose
+ * and code; marked as an estimate wherever it is shown. Pure.
  */
 export function estimateTokens(text: string): number {
   let quarters = 0;
@@ -42,7 +42,8 @@ export function estimateMessageTokens(message: ChatMessage): number {
 }
 
 /**
- * What a call consumed, roughly, for providers that do not count and for answers that were broken off. Thoughts count as output.
+ * What a call consumed, roughly, for providers that do not count and for answers that were broken off. Thoughts count
+ * as output.
  *
  * @param answer as much of the answer as there is; undefined where nothing came
  */
@@ -59,8 +60,9 @@ export function estimateUse(
 }
 
 /**
- * What a call consumed, as it is metered. If the provider did not count, the tokens are estimated; otherwise no estimate is made. The cached parts
- * of the input never exceed the input, and a value that is not a count is 0: providers are not trusted with the bill.
+ * What a call consumed, as it is metered. If the provider did not count, the tokens are estimated; otherwise no
+ * estimate is made. The cached parts of the input never exceed the input, and a value that is not a count is 0:
+ * providers are not trusted with the bill.
  *
  * @param alias the alias that was asked
  * @param info the model that answered (`ModelCallContext.answeredBy`)

@@ -12,7 +12,10 @@ const SWEEP_MS = 30_000;
 /** Tenants that one replica provisions at one time on request, in parallel with its sweep. */
 const KICKED_AT_ONCE = 2;
 
-/** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */
+/**
+ * Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin
+ * lives.
+ */
 export function openTenantContext(
   scope: Pick<
     Scope,

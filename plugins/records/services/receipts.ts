@@ -68,7 +68,10 @@ function conditions({ sessionId, toolName, status, requestId }: ReceiptFilter): 
 /** Largest value of a column of 32 bits. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
-/** The row of a new receipt. Text of any kind becomes text that every database can store; text that is too long is cut. Users are named as in sessions. */
+/**
+ * The row of a new receipt. Text of any kind becomes text that every database can store; text that is too long is cut.
+ * Users are named as in sessions.
+ */
 function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'createdAt'>): ReceiptRow {
   const { idempotencyId, requestId, traceId } = receipt;
   return {
@@ -99,7 +102,10 @@ export function toReceipt({ idempotencyKey: _key, ...row }: ReceiptRow): Receipt
   };
 }
 
-/** The key of an idempotency id in the unique index. A hash of its JSON text, in which lone halves of surrogate pairs differ, too. */
+/**
+ * The key of an idempotency id in the unique index. A hash of its JSON text, in which lone halves of surrogate pairs
+ * differ, too.
+ */
 function idempotencyKey(idempotencyId: string): string {
   return createHash('sha256').update(JSON.stringify(idempotencyId)).digest('hex');
 }

@@ -15,8 +15,8 @@ export interface ErasedUser {
 }
 
 /**
- * Deletes sessions with their messages and receipts, in the caller's transaction. The sessions first: a turn that commits at this moment ends before, and its
- * messages go too; one that commits later finds no session.
+ * Deletes sessions with their messages and receipts, in the caller's transaction. The sessions first: a turn that
+ * commits at this moment ends before, and its messages go too; one that commits later finds no session.
  */
 async function eraseSessions(
   entities: TenantEntityManager,
@@ -41,7 +41,10 @@ type Erased = Readonly<
   Record<'sessions' | 'messages' | 'memories' | 'profiles' | 'execution_receipts' | 'usage_records', number>
 >;
 
-/** Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; returns how many of each. `onErased` is called in it with the sessions of each batch. */
+/**
+ * Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; returns how many of each.
+ * `onErased` is called in it with the sessions of each batch.
+ */
 export async function eraseRecords(
   entities: TenantEntityManager,
   user: ErasedUser | undefined,

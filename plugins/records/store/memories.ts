@@ -11,7 +11,8 @@ export interface StoredMemory {
 }
 
 /**
- * A memory of a user. Value and metadata are JSON text: that keeps U+0000 and halves of surrogate pairs, which a database may refuse as text.
+ * A memory of a user. Value and metadata are JSON text: that keeps U+0000 and halves of surrogate pairs, which a
+ * database may refuse as text.
  */
 export const MemoryEntity = defineEntity({
   name: 'Memory',
@@ -71,8 +72,9 @@ export async function findVectors(
 }
 
 /**
- * Writes a memory over the one of the same key, whose id and time of creation stay and whose vector goes. Undefined where the user has `most`
- * memories and none of this key. Simultaneous writers may get a little above `most`: it bounds the table, it is no exact quota.
+ * Writes a memory over the one of the same key, whose id and time of creation stay and whose vector goes. Undefined
+ * where the user has `most` memories and none of this key. Simultaneous writers may get a little above `most`: it
+ * bounds the table, it is no exact quota.
  */
 export async function writeMemory(
   entities: TenantEntityManager,

@@ -206,8 +206,8 @@ export const sessionIndexes: Migration = {
 };
 
 /**
- * Indexes for reading receipts in the order of their lists, with any filter. Each index ends with the id: SQLite, which has no statistics here, otherwise
- * chooses the index that gives the whole order and scans all receipts of the tenant.
+ * Indexes for reading receipts in the order of their lists, with any filter. Each index ends with the id: SQLite, which
+ * has no statistics here, otherwise chooses the index that gives the whole order and scans all receipts of the tenant.
  */
 export const receiptIndexes: Migration = {
   name: '010-receipt-indexes',

@@ -5,8 +5,8 @@ import { column, type Database, defineEntity, isUniqueViolation, type Page } fro
 export const MAX_PRICED_MODEL = 200;
 
 /**
- * The prices of a model, shared by all tenants: billionths of a dollar for a thousand tokens. Integers, because SQLite keeps no
- * decimals.
+ * The prices of a model, shared by all tenants: billionths of a dollar for a thousand tokens. Integers, because SQLite
+ * keeps no decimals.
  */
 export const PricingRuleRow = defineEntity({
   name: 'PricingRuleRow',

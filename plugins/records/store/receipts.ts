@@ -11,8 +11,8 @@ export const RECEIPT_LENGTHS = {
 } as const;
 
 /**
- * A receipt as it is stored. Input, output and idempotency id are JSON texts of strings: any character survives in them. Of all
- * receipts with the same idempotency key a tenant has one; null is no key.
+ * A receipt as it is stored. Input, output and idempotency id are JSON texts of strings: any character survives in
+ * them. Of all receipts with the same idempotency key a tenant has one; null is no key.
  */
 export const ExecutionReceipt = defineEntity({
   name: 'ExecutionReceipt',

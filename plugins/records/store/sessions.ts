@@ -50,7 +50,10 @@ export async function findSession(entities: TenantEntityManager, id: string): Pr
   return row ?? null;
 }
 
-/** A page of the tenant's sessions that match, the last used first, and the number of all; with `q` those that have it in id, user or model. */
+/**
+ * A page of the tenant's sessions that match, the last used first, and the number of all; with `q` those that have it
+ * in id, user or model.
+ */
 export function findSessions(
   entities: TenantEntityManager,
   where: PlainWhere<SessionRow>,
@@ -62,8 +65,8 @@ export function findSessions(
 }
 
 /**
- * The write of a session by a turn: a unique violation if the id of a new session is taken, no match if another turn was written since `before` was
- * read.
+ * The write of a session by a turn: a unique violation if the id of a new session is taken, no match if another turn
+ * was written since `before` was read.
  */
 export function sessionWrite(before: SessionRow | undefined, row: SessionRow): RowWrite {
   if (before === undefined) return writes.insert(Session, [row]);

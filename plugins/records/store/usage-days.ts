@@ -24,9 +24,9 @@ export const UsageDayRow = defineEntity({
 });
 
 /**
- * How many sessions of a tenant had a call on a day, by the day of their previous call (empty: none). The session counts of several days cannot be added up, since one
- * session may have calls on many, but these rows can: in a range of days a session is counted only on its first day in it, the one whose `lastDay` is before the
- * range.
+ * How many sessions of a tenant had a call on a day, by the day of their previous call (empty: none). The session
+ * counts of several days cannot be added up, since one session may have calls on many, but these rows can: in a range
+ * of days a session is counted only on its first day in it, the one whose `lastDay` is before the range.
  */
 export const UsageDaySessionsRow = defineEntity({
   name: 'UsageDaySessionsRow',
@@ -46,7 +46,10 @@ export const UsageRollupRow = defineEntity({
   properties: { id: column.string(16).primary(), throughDay: column.string(10) },
 });
 
-/** From which day on the sums of a tenant are invalid, because records were erased: reports read records instead, until the days are added up again. */
+/**
+ * From which day on the sums of a tenant are invalid, because records were erased: reports read records instead, until
+ * the days are added up again.
+ */
 export const UsageResetRow = defineEntity({
   name: 'UsageResetRow',
   tableName: 'usage_resets',
@@ -157,7 +160,10 @@ export async function dayAfter(database: Pick<Database, 'system'>, day: string):
   return next?.day;
 }
 
-/** The first day after this one, and not after `lastDay`, on which the tenant has records or sums; undefined after the last. */
+/**
+ * The first day after this one, and not after `lastDay`, on which the tenant has records or sums; undefined after the
+ * last.
+ */
 export async function dayOfTenantAfter(
   entities: TenantEntityManager,
   day: string,
@@ -173,7 +179,8 @@ export async function dayOfTenantAfter(
 }
 
 /**
- * Adds up a day of all tenants or of one, replacing earlier sums, in the transaction of `em`. An erasure at the same time leaves a reset behind.
+ * Adds up a day of all tenants or of one, replacing earlier sums, in the transaction of `em`. An erasure at the same
+ * time leaves a reset behind.
  */
 export async function addUpDay(em: SqlEntityManager, day: string, tenantId?: string): Promise<void> {
   const queries = em.getKysely() as Kysely<unknown>;
@@ -197,7 +204,10 @@ export async function addUpDay(em: SqlEntityManager, day: string, tenantId?: str
     group by tenant_id, day, last_day`.execute(queries);
 }
 
-/** Moves these resets of a tenant to a day, because all days before it are added up again. Without a day: deletes them, since all are. */
+/**
+ * Moves these resets of a tenant to a day, because all days before it are added up again. Without a day: deletes them,
+ * since all are.
+ */
 export async function moveResets(
   em: SqlEntityManager,
   ids: readonly string[],

@@ -21,8 +21,8 @@ export const USAGE_LENGTHS = {
 } as const;
 
 /**
- * One model call. What is summed are integers, since SQLite adds decimals as floating point and PostgreSQL adds no booleans: the cost is
- * `costMicros` millionths of a dollar, and `costPicos` millionths of such a millionth.
+ * One model call. What is summed are integers, since SQLite adds decimals as floating point and PostgreSQL adds no
+ * booleans: the cost is `costMicros` millionths of a dollar, and `costPicos` millionths of such a millionth.
  */
 export const UsageRecordRow = defineEntity({
   name: 'UsageRecordRow',
@@ -81,7 +81,10 @@ export const SUMMED = [
 /** Sums of the columns of some records, and their number. */
 export type UsageSums = Readonly<Record<(typeof SUMMED)[number] | 'count', number>>;
 
-/** Which records are added up. Days are `YYYY-MM-DD` and serve the index; the moments are the exact bounds. All ends are included. */
+/**
+ * Which records are added up. Days are `YYYY-MM-DD` and serve the index; the moments are the exact bounds. All ends are
+ * included.
+ */
 export interface UsageWindow {
   readonly firstDay: string;
   readonly lastDay: string;
@@ -112,8 +115,8 @@ export function sumAcrossTenants<By extends 'day' | 'tenantId'>(
 }
 
 /**
- * How many different sessions had a call in the window, by tenant. With `known` only sessions without a call between its two moments; `known` ends
- * before the window or begins after it.
+ * How many different sessions had a call in the window, by tenant. With `known` only sessions without a call between
+ * its two moments; `known` ends before the window or begins after it.
  */
 export function countSessions(
   database: Pick<Database, 'system'>,
@@ -142,7 +145,10 @@ export type Grouped<By extends string, Name extends string> = Readonly<
   Record<By, string> & Record<Name, number>
 >;
 
-/** What `TenantEntityManager.aggregate` does for one tenant, for all: rows of a table, called `record`, in groups of equal values. */
+/**
+ * What `TenantEntityManager.aggregate` does for one tenant, for all: rows of a table, called `record`, in groups of
+ * equal values.
+ */
 export async function grouped<
   E extends object,
   By extends keyof E & string,

@@ -24,7 +24,10 @@ const Configuration = Type.Record(Type.String(), Type.Unknown());
 const read = { access: access.open(['read']), effect: 'read' } as const;
 const write = { access: access.role('admin') } as const;
 
-/** `svc.agent.v1.AgentService`: the agents of the tenant and of the deployment, as `/api/v2/admin/agents` has them (specification 3; decisions 3.2, 3.4). */
+/**
+ * `svc.agent.v1.AgentService`: the agents of the tenant and of the deployment, as `/api/v2/admin/agents` has them
+ * (specification 3; decisions 3.2, 3.4).
+ */
 export function agentService(definitions: AgentDefinitions, statuses: AgentStatusReader): GrpcService {
   async function shown(caller: Identity, agents: readonly AgentDetail[]): Promise<readonly GrpcMessage[]> {
     const conditions = await statuses.of(caller.tenantId, agents);
@@ -138,7 +141,10 @@ function timeOf(milliseconds: number | undefined): Date | undefined {
   return milliseconds === undefined ? undefined : new Date(milliseconds);
 }
 
-/** A problem of a document that was made of fields, at the field from which it comes; without a line, which the caller does not know. Pure. */
+/**
+ * A problem of a document that was made of fields, at the field from which it comes; without a line, which the caller
+ * does not know. Pure.
+ */
 function inFields({ pointer, message }: FieldError): FieldError {
   const field = pointer.replace(/^\/metadata/, '/body').replace(/^\/spec/, '/body/configuration');
   return { pointer: field || '/body/configuration', message };

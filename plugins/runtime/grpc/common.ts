@@ -29,7 +29,9 @@ export function listEnd({ offset }: Page, shown: number, total: number) {
   return { total, has_more: offset + shown < total };
 }
 
-/** A page of a list that is in memory as a whole: of the entries of which some text contains the keyword, ignoring case. */
+/**
+ * A page of a list that is in memory as a whole: of the entries of which some text contains the keyword, ignoring case.
+ */
 export function pageOfAll<T>(
   request: ListRequest,
   all: readonly T[],
@@ -42,12 +44,15 @@ export function pageOfAll<T>(
   return { shown, ...listEnd(page, shown.length, found.length) };
 }
 
-/** Levels of nesting in a message; deeper values become JSON text. A `Struct` may have 40 levels, so that this leaves room for what surrounds it. */
+/**
+ * Levels of nesting in a message; deeper values become JSON text. A `Struct` may have 40 levels, so that this leaves
+ * room for what surrounds it.
+ */
 const MAX_LEVELS = 36;
 
 /**
- * Converts a value to one that a message can carry: halves of surrogate pairs are replaced, since Protocol Buffers refuse them, and values that are nested too
- * deep become JSON text. JSON that came over HTTP may contain both.
+ * Converts a value to one that a message can carry: halves of surrogate pairs are replaced, since Protocol Buffers
+ * refuse them, and values that are nested too deep become JSON text. JSON that came over HTTP may contain both.
  */
 export function message(value: GrpcMessage): GrpcMessage {
   return carried(value, 0) as GrpcMessage;

@@ -32,7 +32,10 @@ const MetaData = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 
 
 const read = { access: access.open(['read']), effect: 'read' } as const;
 
-/** `svc.conversation.v1.ConversationService`: chats and conversations, as `/api/v2` has them (specification 3; decisions 3.4). */
+/**
+ * `svc.conversation.v1.ConversationService`: chats and conversations, as `/api/v2` has them (specification 3; decisions
+ * 3.4).
+ */
 export function conversationService(chats: Chats, conversations: Conversations): GrpcService {
   return grpcService({
     lazy: true,

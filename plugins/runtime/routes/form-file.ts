@@ -23,10 +23,12 @@ interface Form<T> {
 }
 
 /**
- * Reads a form with one file, which `store` gets while it arrives: only the data in transit is in memory. A refused form is also read to its end, within
- * the limit of its body, since a client that is still sending would not see the answer.
+ * Reads a form with one file, which `store` gets while it arrives: only the data in transit is in memory. A refused
+ * form is also read to its end, within the limit of its body, since a client that is still sending would not see the
+ * answer.
  *
- * @throws file.missing, file.unexpected-part, file.malformed-form, what the body throws, and what `store` throws; nothing is stored then.
+ * @throws file.missing, file.unexpected-part, file.malformed-form, what the body throws, and what `store` throws;
+ * nothing is stored then.
  */
 export async function readFormFile<T>(form: Form<T>): Promise<T> {
   const { body, signal, store, discard } = form;

@@ -193,8 +193,9 @@ function rethrowAtBody(error: unknown): never {
 const PERSONS: ReadonlySet<string> = new Set(['jwt', CHANNEL_SESSION]);
 
 /**
- * Throws `memory.forbidden` where the caller is bound to another user: to the one that `X-Svc-User-Id` names, or to the person behind the JWT or the channel
- * session. Administrators, and callers that act for no user, such as a backend with its key, reach all users of their tenant.
+ * Throws `memory.forbidden` where the caller is bound to another user: to the one that `X-Svc-User-Id` names, or to the
+ * person behind the JWT or the channel session. Administrators, and callers that act for no user, such as a backend
+ * with its key, reach all users of their tenant.
  */
 function requireUser({ identity, userId }: Pick<Call, 'identity' | 'userId'>, wanted: string): void {
   if (isTenantAdmin(identity)) return;

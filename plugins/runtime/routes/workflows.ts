@@ -103,7 +103,10 @@ const RunStream = Type.String({
   ],
 });
 
-/** Runs of workflows in the form of the compatible SDK, below `/api/v2`, `/api/v1` and at the SDK's own paths (specification 3; decisions 3.2, 3.3). */
+/**
+ * Runs of workflows in the form of the compatible SDK, below `/api/v2`, `/api/v1` and at the SDK's own paths
+ * (specification 3; decisions 3.2, 3.3).
+ */
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
   const start = async (call: Call, workflowId: string, parameters: JsonObject | null | undefined) => {
     const caller = callerOf(call);
@@ -311,7 +314,10 @@ function executeHeader({ runId }: RunPlace): Record<string, string> {
   return { [EXECUTE_HEADER]: runId };
 }
 
-/** Records in the audit log which run was started, and of what, also when the run fails or its result is waited for in vain. */
+/**
+ * Records in the audit log which run was started, and of what, also when the run fails or its result is waited for in
+ * vain.
+ */
 function auditStart(
   call: Pick<Call, 'audit'>,
   { runId: run_id }: RunPlace,

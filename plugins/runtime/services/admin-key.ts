@@ -1,6 +1,8 @@
 import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'agent-gateway';
 
-/** Where the key is valid: the runtime's own routes and services, and the services that gRPC clients call before them. */
+/**
+ * Where the key is valid: the runtime's own routes and services, and the services that gRPC clients call before them.
+ */
 const OWN_PATHS = [
   ...['/api/v2/', '/api/v1/', '/v3/', '/v1/conversation/', '/v1/workflow/', '/v1/workflows/'],
   ...['/svc.agent.v1.', '/svc.conversation.v1.', '/svc.model.v1.', '/svc.tool.v1.', '/grpc.reflection.'],
@@ -16,7 +18,10 @@ const OUTCOME = {
   },
 };
 
-/** Recognizes `ADMIN_API_KEY`, as bearer or `X-API-Key`: an administrator of the default tenant on the runtime's routes (decisions 0.2). */
+/**
+ * Recognizes `ADMIN_API_KEY`, as bearer or `X-API-Key`: an administrator of the default tenant on the runtime's routes
+ * (decisions 0.2).
+ */
 export function adminKey(key: string): Authenticator {
   const matches = createTokenComparison(key);
   return {
@@ -27,7 +32,8 @@ export function adminKey(key: string): Authenticator {
       const presented = bearer ?? credentials.header('x-api-key');
       if (presented === undefined) return undefined;
       if (matches(presented)) return OUTCOME;
-      // A bearer may be a credential of another kind. What is sent as `X-API-Key` is no other, and not the same as nothing.
+      // A bearer may be a credential of another kind. What is sent as `X-API-Key` is no other, and not the same as
+      // nothing.
       return bearer === undefined ? { failure: 'unknown' } : undefined;
     },
   };

@@ -26,8 +26,8 @@ interface AgentStatesParts {
 export type AgentStates = ReturnType<typeof createAgentStates>;
 
 /**
- * Makes the service behind the routes. Every method throws `agent.not-found` for an agent that does not exist now; its stored state is
- * available again when it comes back.
+ * Makes the service behind the routes. Every method throws `agent.not-found` for an agent that does not exist now; its
+ * stored state is available again when it comes back.
  */
 export function createAgentStates({ agents, clock }: AgentStatesParts) {
   async function requireAgent({ tenantId }: TenantEntityManager, agentId: string): Promise<void> {

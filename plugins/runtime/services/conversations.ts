@@ -43,7 +43,10 @@ export interface ConversationQuery extends Page {
   readonly keyword?: string | undefined;
 }
 
-/** Conversations whose titles are searched in this process: databases would differ in what they find, and would read all titles as well. */
+/**
+ * Conversations whose titles are searched in this process: databases would differ in what they find, and would read all
+ * titles as well.
+ */
 const SEARCHED = 1_000;
 
 /** Bytes of metadata as JSON: a list returns those of 500 conversations. */
@@ -75,8 +78,8 @@ interface ConversationParts {
 }
 
 /**
- * Makes the service. Every method but `create` throws `conversation.not-found`, and `conversation.forbidden` for another user's; `create` and
- * `change` throw `conversation.meta-data-too-large`.
+ * Makes the service. Every method but `create` throws `conversation.not-found`, and `conversation.forbidden` for
+ * another user's; `create` and `change` throw `conversation.meta-data-too-large`.
  */
 export function createConversations({ sessions, clock, ids }: ConversationParts) {
   async function find(
@@ -91,7 +94,10 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
   }
 
   return {
-    /** The conversations that the reader may see, newest first. A `keyword` is searched in the titles of the newest 1,000, ignoring case. */
+    /**
+     * The conversations that the reader may see, newest first. A `keyword` is searched in the titles of the newest
+     * 1,000, ignoring case.
+     */
     async list(
       entities: TenantEntityManager,
       reader: OwnerReader,
@@ -160,7 +166,10 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       await entities.delete(ConversationEntity, { id });
     },
 
-    /** Messages oldest first: the newest `limit` before `before` (a `seq`; default: from the end). Empty before the first message. */
+    /**
+     * Messages oldest first: the newest `limit` before `before` (a `seq`; default: from the end). Empty before the
+     * first message.
+     */
     async messages(
       entities: TenantEntityManager,
       reader: OwnerReader,
@@ -186,7 +195,10 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       await forgetMessagesIn(entities, sessionId);
     },
 
-    /** The agent of the conversation behind a session, if there is one. Refuses a turn in another user's conversation: the caller would own its session. */
+    /**
+     * The agent of the conversation behind a session, if there is one. Refuses a turn in another user's conversation:
+     * the caller would own its session.
+     */
     async agentOf(
       entities: TenantEntityManager,
       reader: OwnerReader,

@@ -2,7 +2,8 @@ import { GatewayError } from 'agent-gateway';
 import { AgentErrors } from '../../agent-engine/contract.ts';
 
 /**
- * What the engine finds wrong in decisions, at the places of the request from which they were read; any other error as it is. Pure.
+ * What the engine finds wrong in decisions, at the places of the request from which they were read; any other error as
+ * it is. Pure.
  *
  * @param place the place in the request of a pointer of the engine, `/decisions/<interrupt id>/…`
  */

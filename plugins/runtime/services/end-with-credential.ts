@@ -1,11 +1,15 @@
 import { ApiKeyRevoked, type Leases, type Scope, TenantDeleted } from 'agent-gateway';
 
-/** What the lease of a chat notes of the identity that began it. Ids of keys are shorter; longer ones, which are those of others, are not looked for. */
+/**
+ * What the lease of a chat notes of the identity that began it. Ids of keys are shorter; longer ones, which are those
+ * of others, are not looked for.
+ */
 export const identityNote = (identityId: string) => (identityId.length > 64 ? '' : identityId);
 
 /**
- * Ends chats that run without a client when their API key is revoked, or their tenant deleted, on any replica: those that hold a lease of one of these keys, with
- * `identityNote` as its note. Other chats end with the connection of their client.
+ * Ends chats that run without a client when their API key is revoked, or their tenant deleted, on any replica: those
+ * that hold a lease of one of these keys, with `identityNote` as its note. Other chats end with the connection of their
+ * client.
  */
 export function endWithCredential(
   scope: Pick<Scope, 'services' | 'subscribe'>,

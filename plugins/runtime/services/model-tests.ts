@@ -69,7 +69,10 @@ export function createModelTests(parts: {
   }
 
   return {
-    /** Calls the model; the usage counts for the caller. Throws `model_not_found`, `guard.input-blocked`, and what ended the call. */
+    /**
+     * Calls the model; the usage counts for the caller. Throws `model_not_found`, `guard.input-blocked`, and what ended
+     * the call.
+     */
     async run(call: ChatCall, alias: string, prompt: string): Promise<ModelTestResult> {
       const start = clock.monotonic();
       const took = () => Math.max(0, Math.round(clock.monotonic() - start));

@@ -28,8 +28,9 @@ interface PersonalDataParts {
 }
 
 /**
- * The personal data of the runtime (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, chats of the v3
- * API, and data that belongs to the tenant and to no user: the state of agents, and their definitions.
+ * The personal data of the runtime (decisions 1.5): conversations, whose messages belong to `records`, files, whose
+ * contents are downloaded by their ids, chats of the v3 API, and data that belongs to the tenant and to no user: the
+ * state of agents, and their definitions.
  */
 export function createPersonalData({ database, files, agentsChanged }: PersonalDataParts): PersonalData {
   /** A user's name as rows hold it. */

@@ -23,7 +23,10 @@ export function createToolCalls(parts: {
 }) {
   const { tools, sessions, clock } = parts;
   return {
-    /** Throws what `Tools.invoke` throws, and `session.not-found` and `session.forbidden` of a session that is not the caller's. */
+    /**
+     * Throws what `Tools.invoke` throws, and `session.not-found` and `session.forbidden` of a session that is not the
+     * caller's.
+     */
     async invoke({ tool, parameters, context, reader, entities }: ToolCallRequest) {
       if (context.sessionId !== undefined) await sessions.get(entities, reader, context.sessionId);
       const start = clock.monotonic();

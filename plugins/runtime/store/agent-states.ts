@@ -1,6 +1,9 @@
 import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
 
-/** A value that an agent of a tenant, or a client, stores under a key. It belongs to the tenant and the agent, to no user. */
+/**
+ * A value that an agent of a tenant, or a client, stores under a key. It belongs to the tenant and the agent, to no
+ * user.
+ */
 export const AgentStateEntity = defineEntity({
   name: 'AgentState',
   tableName: 'agent_states',

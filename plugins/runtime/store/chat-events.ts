@@ -11,8 +11,8 @@ import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 import type { A2uiEvent } from '../services/chat/a2ui-events.ts';
 
 /**
- * Events of chats in the background, numbered from 1 and stored in batches. A chat begins with an empty batch of number 0. The key acts as a fence: of two
- * processes that write the events after the same event, only one succeeds.
+ * Events of chats in the background, numbered from 1 and stored in batches. A chat begins with an empty batch of
+ * number 0. The key acts as a fence: of two processes that write the events after the same event, only one succeeds.
  */
 export const ChatEventsTable = defineEntity({
   name: 'RuntimeChatEvents',
@@ -91,7 +91,10 @@ export function deleteEventsIn(entities: TenantEntityManager, sessionId: string)
   return entities.delete(ChatEventsTable, { sessionId });
 }
 
-/** Batches of an identity, or of a user that an identity named, in order; without a name of all of the tenant. For exports. */
+/**
+ * Batches of an identity, or of a user that an identity named, in order; without a name of all of the tenant. For
+ * exports.
+ */
 export async function* allBatches(
   entities: TenantEntityManager,
   name: string | undefined,

@@ -11,7 +11,10 @@ import {
 } from 'agent-gateway';
 import { OWNER_LENGTH } from '../../records/contract.ts';
 
-/** A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database keeps. */
+/**
+ * A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database
+ * keeps.
+ */
 export const ChatEntity = defineEntity({
   name: 'RuntimeChat',
   tableName: 'runtime_chats',

@@ -2,7 +2,10 @@ import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type Page, type PlainWhere, type TenantEntityManager } from 'agent-gateway';
 import { OWNER_LENGTH } from '../../records/contract.ts';
 
-/** A conversation; its messages are those of the session of the same id. Free text is JSON text, which every database keeps. */
+/**
+ * A conversation; its messages are those of the session of the same id. Free text is JSON text, which every database
+ * keeps.
+ */
 export const ConversationEntity = defineEntity({
   name: 'RuntimeConversation',
   tableName: 'runtime_conversations',
@@ -47,7 +50,10 @@ export async function countConversations(
   return entities.count(ConversationEntity, where as object);
 }
 
-/** Titles of the newest conversations, as they are stored. They are searched without the metadata, which may be a thousand times as long. */
+/**
+ * Titles of the newest conversations, as they are stored. They are searched without the metadata, which may be a
+ * thousand times as long.
+ */
 export async function findTitles(
   entities: TenantEntityManager,
   where: PlainWhere<ConversationRow>,

@@ -67,7 +67,10 @@ export function deleteFiles(entities: TenantEntityManager, ids: readonly string[
   return entities.delete(FileEntity, { id: { $in: [...ids] } });
 }
 
-/** Some files of an identity, or of a user that an identity named; without a name of all of the tenant. None where there are none left. */
+/**
+ * Some files of an identity, or of a user that an identity named; without a name of all of the tenant. None where there
+ * are none left.
+ */
 export async function findFilesOf(
   entities: TenantEntityManager,
   name: string | undefined,

@@ -70,7 +70,8 @@ export async function updateUser(
   { id, keyId, role, disabled }: StoredUser,
   changes: Partial<StoredUser>,
 ): Promise<boolean> {
-  // Disabling leaves the key as it is: by the key alone, a concurrent change of the role would give a disabled user a new one.
+  // Disabling leaves the key as it is: by the key alone, a concurrent change of the role would give a disabled user a
+  // new one.
   return (await entities.update(UserTable, { id, keyId, role, disabled }, columnsOf(changes))) > 0;
 }
 

@@ -204,7 +204,9 @@ export async function* allWebhooks(entities: TenantEntityManager): AsyncGenerato
 /** Rows that one page reads. */
 const RESEAL_PAGE = 500;
 
-/** Stores the secrets of all tenants' webhooks in the form that `reseal` gives, where it gives one. Returns how many. */
+/**
+ * Stores the secrets of all tenants' webhooks in the form that `reseal` gives, where it gives one. Returns how many.
+ */
 export async function resealWebhooks(
   database: Pick<Database, 'system'>,
   reseal: (stored: string, tenantId: string, id: string) => string | undefined,
@@ -232,7 +234,8 @@ export async function resealWebhooks(
 }
 
 /**
- * Deletes the tenant's webhooks, logs and undelivered events, or only the undelivered events that report a user's activity, inside the caller's transaction.
+ * Deletes the tenant's webhooks, logs and undelivered events, or only the undelivered events that report a user's
+ * activity, inside the caller's transaction.
  *
  * @returns the number of rows of each kind
  */

@@ -26,15 +26,18 @@ export interface ArchivedRun extends RunRecord {
 
 /** What an engine keeps, for data protection and for the retention of its runs (decisions 1.5). */
 export interface EngineArchive {
-  /** All runs, or those that one user started, or that were started for the user; oldest first, one at a time in memory. */
+  /**
+   * All runs, or those that one user started, or that were started for the user; oldest first, one at a time in memory.
+   */
   runs(scope: PersonalDataRequest): AsyncIterable<ArchivedRun>;
   /** All versions of graphs, or those that one user published. */
   versions(scope: PersonalDataRequest): AsyncIterable<VersionRecord>;
   /** Cancels the runs whose steps are carried out now, so that they write no more. */
   halt(scope: PersonalScope, signal: AbortSignal): Promise<void>;
   /**
-   * Deletes runs with all their rows, and without `userId` the versions too, inside the caller's transaction of the engine's database. With `userId` it deletes the runs
-   * that the user started, or that were started for the user, and replaces the user by the pseudonym in the runs of others. May be repeated.
+   * Deletes runs with all their rows, and without `userId` the versions too, inside the caller's transaction of the
+   * engine's database. With `userId` it deletes the runs that the user started, or that were started for the user, and
+   * replaces the user by the pseudonym in the runs of others. May be repeated.
    */
   erase(entities: TenantEntityManager, erasure: Erasure): Promise<ErasedRuns>;
   /** The runs that have ended, with all their rows, as records that retention may delete. */

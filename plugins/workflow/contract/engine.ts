@@ -116,7 +116,10 @@ export interface StartRequest {
   readonly input: JsonObject;
   /** The identity that starts it. */
   readonly startedBy: string;
-  /** The user for whom it starts it, as `X-Svc-User-Id` names one: agents work for this user, and the run is exported and erased with the user. Default: the identity. */
+  /**
+   * The user for whom it starts it, as `X-Svc-User-Id` names one: agents work for this user, and the run is exported
+   * and erased with the user. Default: the identity.
+   */
   readonly userId?: string | undefined;
   /** The same key and body give the same run; the same key with another body is `workflow.idempotency-mismatch`. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
@@ -142,7 +145,9 @@ export interface RunQuery {
   /** By the start: from this time on, and before that one. */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
-  /** Runs of which a worker took a step, or a person could complete one; false: runs that wait for their first worker. */
+  /**
+   * Runs of which a worker took a step, or a person could complete one; false: runs that wait for their first worker.
+   */
   readonly hasBegun?: boolean | undefined;
   /** Runs of which a step failed for good, and that were not retried since; false: the others. */
   readonly hasFailed?: boolean | undefined;
@@ -169,8 +174,8 @@ export interface AttemptRecord {
 }
 
 /**
- * Runs of workflows over one database. All that comes out is redacted. Every method throws errors of `WorkflowErrors`, and those of the
- * database.
+ * Runs of workflows over one database. All that comes out is redacted. Every method throws errors of `WorkflowErrors`,
+ * and those of the database.
  */
 export interface WorkflowEngine {
   /** Makes sure that a version of this content exists for a tenant; the same content gives the same version. */
@@ -183,7 +188,10 @@ export interface WorkflowEngine {
   }): Promise<StartableVersion>;
   /** Starts a run and returns when it is durable; it continues in the background. */
   start(request: StartRequest): Promise<Started>;
-  /** The run that an earlier start with an idempotency key created; undefined for a new key. Throws `workflow.idempotency-mismatch`. */
+  /**
+   * The run that an earlier start with an idempotency key created; undefined for a new key. Throws
+   * `workflow.idempotency-mismatch`.
+   */
   startedWith(
     request: Pick<StartRequest, 'tenantId'> & {
       readonly idempotency: NonNullable<StartRequest['idempotency']>;
@@ -194,7 +202,10 @@ export interface WorkflowEngine {
     tenantId: string,
     query: RunQuery,
   ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
-  /** When a worker took the first step of each of these runs, or a person could complete it (RFC 3339); runs that have not begun are missing. */
+  /**
+   * When a worker took the first step of each of these runs, or a person could complete it (RFC 3339); runs that have
+   * not begun are missing.
+   */
   begun(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Cancels a run; a second call returns the same. Throws `workflow.already-completed`. */
   cancel(place: RunPlace & { readonly by: string }): Promise<RunRecord>;
@@ -208,8 +219,8 @@ export interface WorkflowEngine {
     readonly offset: number;
   }): Promise<readonly TaskRecord[]>;
   /**
-   * Completes a task. The first completion wins; a repetition with the same payload returns the same step, or with `once` is refused like any other
-   * payload (`workflow.task-completed`). `identity` absent: on behalf of the system.
+   * Completes a task. The first completion wins; a repetition with the same payload returns the same step, or with
+   * `once` is refused like any other payload (`workflow.task-completed`). `identity` absent: on behalf of the system.
    */
   completeTask(request: {
     readonly tenantId: string;
@@ -218,7 +229,10 @@ export interface WorkflowEngine {
     readonly completion: TaskCompletion;
     readonly once?: boolean | undefined;
   }): Promise<StepRecord>;
-  /** The merged outputs of the nodes that lead into `end` by an edge that was taken; null while the run is not completed. */
+  /**
+   * The merged outputs of the nodes that lead into `end` by an edge that was taken; null while the run is not
+   * completed.
+   */
   result(place: RunPlace): Promise<JsonObject | null>;
   /** One step with its attempts. */
   step(place: RunPlace & { readonly stepRunId: string }): Promise<StepHistory>;
@@ -230,22 +244,24 @@ export interface WorkflowEngine {
   follow(
     place: RunPlace & { readonly after?: number | undefined; readonly signal: AbortSignal },
   ): AsyncIterable<RunEventRecord>;
-  /** Resolves when the run is no longer `running`, or with its current state when the time is over or `signal` aborts. */
+  /**
+   * Resolves when the run is no longer `running`, or with its current state when the time is over or `signal` aborts.
+   */
   settled(place: RunPlace & { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<RunRecord>;
 }
 
 /** Workflows by id or name. */
 export interface WorkflowDefinitions {
   /**
-   * The version that runs start from now: of a published definition of the tenant, by its id, or of a `kind: Workflow` of agents.d, by its
-   * name. Throws `workflow.definition-not-found`, `workflow.not-published`, `workflow.archived`.
+   * The version that runs start from now: of a published definition of the tenant, by its id, or of a `kind: Workflow`
+   * of agents.d, by its name. Throws `workflow.definition-not-found`, `workflow.not-published`, `workflow.archived`.
    */
   resolve(tenantId: string, idOrName: string): Promise<StartableVersion>;
   /** The id and name of a workflow, published or not. Throws `workflow.definition-not-found`. */
   describe(tenantId: string, idOrName: string): Promise<WorkflowInfo>;
   /**
-   * The `kind: Workflow` of agents.d of this name, as it is now, for an engine of another plugin. Undefined: there is none. Throws `workflow.not-published`
-   * for one that cannot run now.
+   * The `kind: Workflow` of agents.d of this name, as it is now, for an engine of another plugin. Undefined: there is
+   * none. Throws `workflow.not-published` for one that cannot run now.
    */
   file(name: string): Graph | undefined;
   /** The names of all `kind: Workflow` of agents.d. */

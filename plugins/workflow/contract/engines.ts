@@ -29,8 +29,8 @@ export interface EngineOptions {
   /** Whether its events go to `EventSinksPoint`. Default false. */
   readonly isDelivered?: boolean;
   /**
-   * Whether a step that fails for good ends its run: what is left is cancelled in the same commit, `run.cancelled` follows `run.paused`, and the run keeps its
-   * `error`. Default false: it is paused, and can be retried.
+   * Whether a step that fails for good ends its run: what is left is cancelled in the same commit, `run.cancelled`
+   * follows `run.paused`, and the run keeps its `error`. Default false: it is paused, and can be retried.
    */
   readonly endsOnFailure?: boolean;
 }
@@ -53,15 +53,17 @@ export interface OpenedEngine {
 /** Makes engines over databases of other plugins. */
 export interface WorkflowEngines {
   /**
-   * Makes an engine during the set-up of a plugin, which needs `WorkflowEnginesRef`, and binds its life to that plugin: it begins to work when the plugin
-   * is published, and hands its runs over when it stops. The database outlives it: register the `scope.defer` that closes it before this call.
+   * Makes an engine during the set-up of a plugin, which needs `WorkflowEnginesRef`, and binds its life to that plugin:
+   * it begins to work when the plugin is published, and hands its runs over when it stops. The database outlives it:
+   * register the `scope.defer` that closes it before this call.
    *
    * @throws TypeError for an invalid name; DatabaseDefect for one that is taken
    */
   open(scope: Scope, options: EngineOptions): Promise<WorkflowEngine>;
   /**
-   * The same for an engine that may never be needed: nothing is opened or registered, and `database` is not called, before the first `open()` of the result,
-   * during the set-up or later. Then `database` is called once for each attempt.
+   * The same for an engine that may never be needed: nothing is opened or registered, and `database` is not called,
+   * before the first `open()` of the result, during the set-up or later. Then `database` is called once for each
+   * attempt.
    *
    * @throws TypeError for an invalid name
    */

@@ -40,7 +40,10 @@ export interface OutcomeCondition {
   readonly outcome: string;
 }
 
-/** Holds when a field of the run's data compares with `value` as `op` says. Nothing is coerced. For a missing field only `ne` and `exists: false` hold. */
+/**
+ * Holds when a field of the run's data compares with `value` as `op` says. Nothing is coerced. For a missing field only
+ * `ne` and `exists: false` hold.
+ */
 export interface FieldCondition {
   /** `input.<field>`, `variables.<key>` or `steps.<nodeId>.output.<field>`, nested further by dots. */
   readonly field: string;

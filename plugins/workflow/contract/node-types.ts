@@ -13,7 +13,10 @@ export interface StepTask {
   readonly attempt: number;
   /** 1 for the first; above it the attempt is repeated because its worker was lost, or stopped. */
   readonly delivery: number;
-  /** `<step_run_id>-<attempt>`: the same for every delivery of an attempt. A type with effects outside the gateway sends it along. */
+  /**
+   * `<step_run_id>-<attempt>`: the same for every delivery of an attempt. A type with effects outside the gateway sends
+   * it along.
+   */
   readonly idempotencyKey: string;
   /** The node's configuration with its templates filled in; the same for every delivery of an attempt. */
   readonly input: JsonObject;
@@ -21,7 +24,10 @@ export interface StepTask {
   readonly startedBy: string;
   /** The user for whom it started the run, as records hold the name; without one the identity. */
   readonly userId: string;
-  /** Aborts at the step's deadline, when the run is cancelled, when the gateway stops, and when another worker has taken the step. */
+  /**
+   * Aborts at the step's deadline, when the run is cancelled, when the gateway stops, and when another worker has taken
+   * the step.
+   */
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
@@ -42,7 +48,10 @@ export class StepFailure extends Error {
   /** False: another attempt would fail the same way, and the node's `retry` does not apply. */
   readonly isRetryable: boolean;
   readonly record: JsonObject | undefined;
-  /** Milliseconds that the other side asked to be left alone: the next attempt waits at least as long, up to the `max_delay` of the node's `retry`. */
+  /**
+   * Milliseconds that the other side asked to be left alone: the next attempt waits at least as long, up to the
+   * `max_delay` of the node's `retry`.
+   */
   readonly retryAfterMs: number | undefined;
 
   /**
@@ -68,7 +77,9 @@ export class StepFailure extends Error {
   }
 }
 
-/** How a text of the configuration is filled in: `url` percent-encodes what is inserted. `none`: it is not a template. */
+/**
+ * How a text of the configuration is filled in: `url` percent-encodes what is inserted. `none`: it is not a template.
+ */
 export type TemplateMode = 'text' | 'url' | 'none';
 
 /** A kind of automatic node. */
@@ -78,17 +89,18 @@ export interface NodeType {
   /** One sentence for people who draw graphs. */
   readonly summary: string;
   /**
-   * Schema of `config`, before templates are filled in: what may be a template is a string. `retry` is added by the engine. Refuses unknown
-   * members.
+   * Schema of `config`, before templates are filled in: what may be a template is a string. `retry` is added by the
+   * engine. Refuses unknown members.
    */
   readonly config: TSchema;
   /** How members of `config` are filled in; those not named are `text`, at any depth. */
   readonly templates?: Readonly<Record<string, TemplateMode>>;
   /**
-   * What the schema cannot say; `pointer` is relative to the configuration (`/url`), `message` goes on after the name of the member, `code` is stable and
-   * by default `workflow.graph.config-invalid`. Called with a configuration that the schema accepts. So that all problems are reported at once, it is
-   * also called with a configuration from which the members that the schema refuses were removed: then required members of the first level may be
-   * missing, and what it throws, or reports of the whole configuration, is ignored. Pure.
+   * What the schema cannot say; `pointer` is relative to the configuration (`/url`), `message` goes on after the name
+   * of the member, `code` is stable and by default `workflow.graph.config-invalid`. Called with a configuration that
+   * the schema accepts. So that all problems are reported at once, it is also called with a configuration from which
+   * the members that the schema refuses were removed: then required members of the first level may be missing, and what
+   * it throws, or reports of the whole configuration, is ignored. Pure.
    */
   check?(
     config: JsonObject,

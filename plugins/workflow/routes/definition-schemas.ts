@@ -80,7 +80,10 @@ export const DefinitionSchema = Type.Object({
   source: Type.Enum(['api', 'file'], { description: 'file: of agents.d, which only the deployment changes' }),
 });
 
-/** The read-only members of a definition. A client may send back a record that it read: these members are accepted and ignored. */
+/**
+ * The read-only members of a definition. A client may send back a record that it read: these members are accepted and
+ * ignored.
+ */
 const ReadOnly: Record<never, never> = Object.fromEntries(
   Object.entries(DefinitionSchema.properties)
     .filter(([name]) => !['name', 'description', 'graph'].includes(name))
@@ -142,8 +145,8 @@ const TAG = /^(?:W\/)?"([^"]*)"$/;
 const REVISION = /^\d{1,10}$/;
 
 /**
- * The revisions that an `If-Match` header names: `3`, `"3"`, `W/"3"` (which proxies that compress make of it), or several with commas between; none
- * for `*` and without a header. A tag that is no revision matches nothing.
+ * The revisions that an `If-Match` header names: `3`, `"3"`, `W/"3"` (which proxies that compress make of it), or
+ * several with commas between; none for `*` and without a header. A tag that is no revision matches nothing.
  *
  * @throws `request.invalid` for what is no entity tag
  */

@@ -47,7 +47,10 @@ const readers = { tag, access: access.role('user', { scopes: ['workflow:read', '
 const writers = { tag, access: access.role('user', { scopes: WRITE }) } as const;
 const publishers = { tag, access: access.role('user', { scopes: ['workflow:publish', 'write'] }) } as const;
 
-/** Definitions of workflows, their states and versions (specification 2, Endpoints, Versioning; decisions 2.3, 2.4, 2.7). */
+/**
+ * Definitions of workflows, their states and versions (specification 2, Endpoints, Versioning; decisions 2.3, 2.4,
+ * 2.7).
+ */
 export function definitionRoutes(definitions: Definitions): readonly Route[] {
   const refuse = refuseDefinition(definitions);
   return [
@@ -205,8 +208,8 @@ function etagOf({ source, revision }: DefinitionRecord): Record<string, string> 
 }
 
 /**
- * The error for a body whose other members are refused: problems of its graph are listed too (decisions 2.4), as `workflow.graph-invalid`.
- * Where the graph is fine, or there is none, it is `request.invalid`.
+ * The error for a body whose other members are refused: problems of its graph are listed too (decisions 2.4), as
+ * `workflow.graph-invalid`. Where the graph is fine, or there is none, it is `request.invalid`.
  */
 function refuseDefinition({ graphErrors }: Pick<Definitions, 'graphErrors'>) {
   return (errors: readonly FieldError[], body: unknown): GatewayError => {

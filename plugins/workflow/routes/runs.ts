@@ -33,7 +33,10 @@ const PATH = '/v1/workflow-runs';
 const tag = 'workflow-runs';
 const readers = { tag, access: access.role('user', { scopes: ['workflow:read', 'read'] }) } as const;
 const starters = { tag, access: access.role('user', { scopes: ['workflow:run', 'execute'] }) } as const;
-/** Callers that may start runs may cancel them, and so may callers that may write; a key that may only cancel has `workflow:cancel`. */
+/**
+ * Callers that may start runs may cancel them, and so may callers that may write; a key that may only cancel has
+ * `workflow:cancel`.
+ */
 const cancellers = {
   tag,
   access: access.role('user', { scopes: ['workflow:cancel', 'execute', 'write'] }),
@@ -43,8 +46,8 @@ const cancellers = {
 export interface RunRoutesParts {
   readonly engine: WorkflowEngine;
   /**
-   * The version that runs of a definition start from now. Throws `workflow.definition-not-found`, `workflow.not-published`,
-   * `workflow.archived`.
+   * The version that runs of a definition start from now. Throws `workflow.definition-not-found`,
+   * `workflow.not-published`, `workflow.archived`.
    */
   readonly resolve: (tenantId: string, idOrName: string) => Promise<StartableVersion>;
 }

@@ -24,8 +24,8 @@ const tag = 'workflow-tasks';
 const COMPLETE: readonly string[] = ['workflow:run', 'execute'];
 
 /**
- * Human tasks (specification 2, Human task completion payload; decisions 2.5). Any role may call: a task may be assigned to each of them.
- * Only the credential decides who may complete which task, regardless of `X-Svc-User-Id`.
+ * Human tasks (specification 2, Human task completion payload; decisions 2.5). Any role may call: a task may be
+ * assigned to each of them. Only the credential decides who may complete which task, regardless of `X-Svc-User-Id`.
  */
 export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
   return [

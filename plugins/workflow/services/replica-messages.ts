@@ -23,8 +23,8 @@ export type RunMessage = Static<typeof Place>;
 export type ReplicaMessages = ReturnType<typeof replicaMessages>;
 
 /**
- * What the replicas of the engine of that name send each other; engines with other names do not receive it. Each message may be lost: the tables are
- * the source of truth.
+ * What the replicas of the engine of that name send each other; engines with other names do not receive it. Each
+ * message may be lost: the tables are the source of truth.
  */
 export function replicaMessages(name: string) {
   return {
@@ -71,8 +71,8 @@ interface NotifierParts {
 }
 
 /**
- * Notifies replicas that there is something to do: one of them through the queue, the owner of a run through an event. Fire and forget: what
- * fails is logged and counted, and the sweeps find the work.
+ * Notifies replicas that there is something to do: one of them through the queue, the owner of a run through an event.
+ * Fire and forget: what fails is logged and counted, and the sweeps find the work.
  */
 export function createNotifier({ queue, events, messages, clock, log, count }: NotifierParts): Notifier {
   let inFlight = 0;
@@ -105,8 +105,9 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
 }
 
 /**
- * While a message waits, the queue drops others with its id, whatever their delay: a poll that is due now must not be dropped for one that is due
- * tomorrow, so the id contains the time. Timers in one grain share a message at the end of the grain, so that it is early for none of them.
+ * While a message waits, the queue drops others with its id, whatever their delay: a poll that is due now must not be
+ * dropped for one that is due tomorrow, so the id contains the time. Timers in one grain share a message at the end of
+ * the grain, so that it is early for none of them.
  */
 function timingOf({ runId }: RunPlace, delayMs: number, now: number) {
   if (delayMs <= 0) return { id: runId, delay: 0 };

@@ -31,7 +31,10 @@ interface DefinitionContent {
   readonly graph: Graph;
 }
 
-/** A definition as it is stored. Times are milliseconds since the epoch. `graph` is the draft; versions keep what was published of it. */
+/**
+ * A definition as it is stored. Times are milliseconds since the epoch. `graph` is the draft; versions keep what was
+ * published of it.
+ */
 export interface StoredDefinition extends DefinitionContent {
   readonly id: string;
   readonly tenantId: string;
@@ -81,9 +84,9 @@ const BATCH = 100;
 export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
 
 /**
- * Definitions of workflows, in a table of the database. Each change takes the definition as it was read, and stores nothing if it has another
- * revision by now, or was deleted: the result is then undefined (or false), and the caller reads it again to find out which. The caller enforces the
- * rules of states.
+ * Definitions of workflows, in a table of the database. Each change takes the definition as it was read, and stores
+ * nothing if it has another revision by now, or was deleted: the result is then undefined (or false), and the caller
+ * reads it again to find out which. The caller enforces the rules of states.
  */
 export function createDefinitionStore(parts: VersionsParts & { readonly definitions: DefinitionTables }) {
   const { database, tables, clock, ids } = parts;
@@ -133,7 +136,10 @@ export function createDefinitionStore(parts: VersionsParts & { readonly definiti
       return definition;
     },
 
-    /** Newest first (of one moment the higher id), and how many there are in all; with `q` those that have it in name or id. */
+    /**
+     * Newest first (of one moment the higher id), and how many there are in all; with `q` those that have it in name or
+     * id.
+     */
     async list(
       tenantId: string,
       page: Page,

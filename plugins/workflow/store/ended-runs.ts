@@ -16,8 +16,8 @@ const EVENTS = 1_000;
 const RETRIES = 5;
 
 /**
- * Milliseconds: a sweep of events goes so far back before the one before it, and one looks at all runs so often. Runs that take longer than that are swept when
- * all are: at the latest so much later than others.
+ * Milliseconds: a sweep of events goes so far back before the one before it, and one looks at all runs so often. Runs
+ * that take longer than that are swept when all are: at the latest so much later than others.
  */
 const SWEEP_BACK_MS = 24 * 3_600_000;
 
@@ -27,7 +27,10 @@ const ENDED = [
   { status: 'cancelled', last: 'run.cancelled' },
 ] as const;
 
-/** Pages of ended runs that are older, oldest start first, from that start on: runs that took longer than others come late, but never too early. */
+/**
+ * Pages of ended runs that are older, oldest start first, from that start on: runs that took longer than others come
+ * late, but never too early.
+ */
 async function* endedBefore(
   entities: TenantEntityManager,
   { runs }: WorkflowTables,
@@ -52,8 +55,8 @@ async function* endedBefore(
 }
 
 /**
- * The runs of an engine that have ended, by their end, with all their rows: the records of an engine that grow without end. Running, waiting and paused runs
- * are kept at any age.
+ * The runs of an engine that have ended, by their end, with all their rows: the records of an engine that grow without
+ * end. Running, waiting and paused runs are kept at any age.
  */
 export function retainedRuns(
   database: Pick<Database, 'forTenant' | 'system'>,

@@ -4,7 +4,9 @@ import type { RunEventType } from '../contract/runs.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import { entityName, fromColumns, LENGTHS, toColumns } from './rows.ts';
 
-/** Events of runs. The id of a run is the gateway's own, so a key that begins with it reveals nothing of other tenants. */
+/**
+ * Events of runs. The id of a run is the gateway's own, so a key that begins with it reveals nothing of other tenants.
+ */
 export function eventTable(name: string) {
   return defineEntity({
     name: entityName(name, 'event'),

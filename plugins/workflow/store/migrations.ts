@@ -4,8 +4,8 @@ import { LENGTHS } from './rows.ts';
 /**
  * The tables of an engine. A released migration never changes.
  *
- * Keys begin with the tenant, as all conditions do: while PostgreSQL has no statistics of a table yet, it otherwise rates any index that begins
- * with the tenant as good as the key, and reads all rows of the tenant to find one.
+ * Keys begin with the tenant, as all conditions do: while PostgreSQL has no statistics of a table yet, it otherwise
+ * rates any index that begins with the tenant as good as the key, and reads all rows of the tenant to find one.
  */
 export function runsMigration(name: string): Migration {
   return {
@@ -154,8 +154,8 @@ export function definitionsMigration(name: string): Migration {
 }
 
 /**
- * Indexes for reading runs in the order of their lists, with any filter. Each index ends with the id, so that it alone finds where a late page begins. A
- * released migration never changes.
+ * Indexes for reading runs in the order of their lists, with any filter. Each index ends with the id, so that it alone
+ * finds where a late page begins. A released migration never changes.
  */
 export function runListsMigration(name: string): Migration {
   const table = `${name}_runs`;
@@ -185,7 +185,10 @@ export function definitionListsMigration(name: string): Migration {
   };
 }
 
-/** When runs began: distinguishes runs that wait for a worker from the others. Earlier runs have no such time. A released migration never changes. */
+/**
+ * When runs began: distinguishes runs that wait for a worker from the others. Earlier runs have no such time. A
+ * released migration never changes.
+ */
 export function runBegunMigration(name: string): Migration {
   return {
     name: '005-run-begun',
@@ -193,7 +196,10 @@ export function runBegunMigration(name: string): Migration {
   };
 }
 
-/** For whom runs were started, so that they are found with that user. Earlier runs belong to their identity alone. A released migration never changes. */
+/**
+ * For whom runs were started, so that they are found with that user. Earlier runs belong to their identity alone. A
+ * released migration never changes.
+ */
 export function runUserMigration(name: string): Migration {
   return {
     name: '006-run-user',

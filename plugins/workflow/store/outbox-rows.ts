@@ -8,10 +8,11 @@ import type { WorkflowTables } from './tables.ts';
 export const READY = 0;
 
 /**
- * Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no sink waits for another.
+ * Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no
+ * sink waits for another.
  *
- * The index has what is ready by tenant, the oldest first, and everything else by the time when it is checked again: either is found without
- * reading other rows, however many wait.
+ * The index has what is ready by tenant, the oldest first, and everything else by the time when it is checked again:
+ * either is found without reading other rows, however many wait.
  */
 export function outboxTable(name: string) {
   return defineEntity({
@@ -30,10 +31,16 @@ export function outboxTable(name: string) {
       tenantId: column.tenant(),
       toSeq: column.integer(),
       createdAt: column.bigint(),
-      /** `READY`, or when the row is checked again: the end of a claim, of a pause after a failure, or a while after that of the row before it. */
+      /**
+       * `READY`, or when the row is checked again: the end of a claim, of a pause after a failure, or a while after
+       * that of the row before it.
+       */
       nextAt: column.bigint(),
       attempts: column.integer(),
-      /** The claim that holds or last held the row; null in rows that were put off, and in rows that were never the first of their run. */
+      /**
+       * The claim that holds or last held the row; null in rows that were put off, and in rows that were never the
+       * first of their run.
+       */
       claim: column.id().nullable(),
     },
   });
@@ -72,8 +79,9 @@ type Columns<Row> = { readonly [Name in keyof Row]: unknown };
 type Condition = RawBuilder<unknown>;
 
 /**
- * The statements that find rows and change their turn, each a transaction of its own. No statement that changes several rows waits for another
- * statement while it holds some of them: PostgreSQL skips locked rows, MySQL repeats a change that lost a race, SQLite has one writer.
+ * The statements that find rows and change their turn, each a transaction of its own. No statement that changes several
+ * rows waits for another statement while it holds some of them: PostgreSQL skips locked rows, MySQL repeats a change
+ * that lost a race, SQLite has one writer.
  */
 export function createOutboxRows(database: Database, tables: WorkflowTables) {
   const run = createEngineSql(database);
@@ -108,7 +116,10 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
         : sql`update ${outbox} set ${set} where ${which}`,
     );
 
-  /** Makes rows ready that became the first of their runs while they were being put off: the process that removed the row before them may have looked too early. */
+  /**
+   * Makes rows ready that became the first of their runs while they were being put off: the process that removed the
+   * row before them may have looked too early.
+   */
   async function wakeFirsts(sink: string, keys: readonly RowKey[]): Promise<void> {
     const { rows } = await run(sql<Columns<RowKey>>`
       select run_id as ${sql.ref('runId')}, from_seq as ${sql.ref('fromSeq')} from ${outbox} as here
@@ -120,7 +131,10 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
   }
 
   return {
-    /** Rows that are ready, tenant by tenant in the order of their ids, the oldest of each first: of tenants after one, and up to another one. */
+    /**
+     * Rows that are ready, tenant by tenant in the order of their ids, the oldest of each first: of tenants after one,
+     * and up to another one.
+     */
     async ready(sink: string, after: string, upTo: string | undefined, limit: number) {
       const last = upTo === undefined ? sql`` : sql` and tenant_id <= ${upTo}`;
       return await waiting(
@@ -165,7 +179,10 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
       return parked;
     },
 
-    /** Of several processes that claim a row at one time the first changes its time, and the others find it no longer ready. */
+    /**
+     * Of several processes that claim a row at one time the first changes its time, and the others find it no longer
+     * ready.
+     */
     async claim(sink: string, keys: readonly RowKey[], claim: string, claimMs: number): Promise<void> {
       const now = await nowSql(database);
       await update(

@@ -7,8 +7,8 @@ import { createOutboxRows, READY, type ReachedRow, type RowKey, type WaitingRow 
 import type { WorkflowTables } from './tables.ts';
 
 /**
- * Events of one run that a sink does not have yet, taken for a while: no other process gets events of this run for this sink until the claim is
- * over.
+ * Events of one run that a sink does not have yet, taken for a while: no other process gets events of this run for this
+ * sink until the claim is over.
  */
 export interface OutboxEntry extends RunPlace {
   /** Name of the sink that they are for. */
@@ -29,7 +29,10 @@ export interface TakeRequest {
   readonly sink: string;
   readonly limit: number;
   readonly claimMs: number;
-  /** How many entries of a tenant may be taken, 0 for none; default: as many as there are. Called for tenants that have something due. */
+  /**
+   * How many entries of a tenant may be taken, 0 for none; default: as many as there are. Called for tenants that have
+   * something due.
+   */
   readonly room?: (tenantId: string) => number;
 }
 
@@ -50,7 +53,10 @@ const MAX_PAGES = 32;
 const BATCH = 128;
 /** Milliseconds that rows behind another one are left alone longer than that one: by then it has its next time. */
 const BEHIND_MS = 60_000;
-/** Milliseconds, longer than any claim or pause: what is put off so far was put off by a clock that was ahead, and set back since. */
+/**
+ * Milliseconds, longer than any claim or pause: what is put off so far was put off by a clock that was ahead, and set
+ * back since.
+ */
 const AHEAD_MS = 2 * 3_600_000;
 /** Sinks whose events can wait at one time; more are not looked for. */
 const MAX_SINKS = 1_000;
@@ -58,14 +64,16 @@ const MAX_SINKS = 1_000;
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * Events that wait for their delivery, over all tenants, for each sink on its own, in a table of the database. Each is delivered at least once, those of a run
- * in order. Rejects with what the database throws.
+ * Events that wait for their delivery, over all tenants, for each sink on its own, in a table of the database. Each is
+ * delivered at least once, those of a run in order. Rejects with what the database throws.
  *
- * For each run and sink only the first row is ever taken, and no other one while it exists: that keeps the run's events in order.
+ * For each run and sink only the first row is ever taken, and no other one while it exists: that keeps the run's events
+ * in order.
  *
- * A commit inserts rows as ready, without checking what else waits. A look that finds a row behind another row of its run puts it off until a minute after that
- * row's time, so that not every look reads it again; the process that removes the first row of a run makes the next one ready. If that process dies in between,
- * the delivery is a minute late, and no event is lost.
+ * A commit inserts rows as ready, without checking what else waits. A look that finds a row behind another row of its
+ * run puts it off until a minute after that row's time, so that not every look reads it again; the process that removes
+ * the first row of a run makes the next one ready. If that process dies in between, the delivery is a minute late, and
+ * no event is lost.
  */
 export function createOutbox({
   database,
@@ -79,10 +87,15 @@ export function createOutbox({
   const run = createEngineSql(database);
   const rows = createOutboxRows(database, tables);
   const outbox = sql.table(tables.outbox.meta.tableName);
-  /** After which tenant the next look begins, by sink. There are as many as sinks ever came in the life of the process. */
+  /**
+   * After which tenant the next look begins, by sink. There are as many as sinks ever came in the life of the process.
+   */
   const begins = new Map<string, string>();
 
-  /** Makes rows ready that were put off until now, except for those still behind another row. True when there may be more. */
+  /**
+   * Makes rows ready that were put off until now, except for those still behind another row. True when there may be
+   * more.
+   */
   async function release(sink: string): Promise<boolean> {
     const timely = await rows.timely(sink, BATCH);
     if (timely.length === 0) return false;
@@ -93,7 +106,10 @@ export function createOutbox({
     return changed > 0 && timely.length === BATCH;
   }
 
-  /** Ready rows of some tenants: of all, or of as many as are needed to take enough rows. The next look begins after them. */
+  /**
+   * Ready rows of some tenants: of all, or of as many as are needed to take enough rows. The next look begins after
+   * them.
+   */
   async function someReady(sink: string, room: Room, limit: number): Promise<readonly WaitingRow[]> {
     const start = begins.get(sink) ?? '';
     const found: WaitingRow[] = [];
@@ -116,9 +132,9 @@ export function createOutbox({
   }
 
   /**
-   * Takes what is due for a sink, for `claimMs`: one entry a run, with all of its events that wait (500 at most, or those of one commit), fair over
-   * tenants (the first of each, then the second …), older first. Of several callers at one time each gets other entries. The work of one call is
-   * bounded, however much waits.
+   * Takes what is due for a sink, for `claimMs`: one entry a run, with all of its events that wait (500 at most, or
+   * those of one commit), fair over tenants (the first of each, then the second …), older first. Of several callers at
+   * one time each gets other entries. The work of one call is bounded, however much waits.
    */
   async function take({ sink, limit, claimMs, room: ask = () => limit }: TakeRequest): Promise<Taken> {
     const room = roomOnce(ask);
@@ -138,7 +154,10 @@ export function createOutbox({
     };
   }
 
-  /** Whether the entry still holds its claim. As a derived table, since MySQL cannot read the table that a statement changes. */
+  /**
+   * Whether the entry still holds its claim. As a derived table, since MySQL cannot read the table that a statement
+   * changes.
+   */
   const isClaimed = ({ runId, sink, fromSeq, claim }: OutboxEntry) => sql`(select mine.rows_found from
     (select count(*) as rows_found from ${outbox}
       where run_id = ${runId} and sink = ${sink} and from_seq = ${fromSeq} and claim = ${claim}) as mine) = 1`;
@@ -171,7 +190,10 @@ export function createOutbox({
     return names;
   }
 
-  /** Deletes a sink's rows of that age, if no replica has taken any of its rows for that long: the sink is registered in no replica. */
+  /**
+   * Deletes a sink's rows of that age, if no replica has taken any of its rows for that long: the sink is registered in
+   * no replica.
+   */
   async function forgetOf(sink: string, olderThanMs: number): Promise<number> {
     const then = sql`${await nowSql(database)} - ${olderThanMs}`;
     const { rows: touched } = await run(sql<{ readonly one: unknown }>`
@@ -198,23 +220,30 @@ export function createOutbox({
   return {
     take,
 
-    /** Forgets events that were delivered. True when more of the run waits, and is due now. Does nothing, and returns false, when another process has them. */
+    /**
+     * Forgets events that were delivered. True when more of the run waits, and is due now. Does nothing, and returns
+     * false, when another process has them.
+     */
     async done(entry: OutboxEntry): Promise<boolean> {
       const { runId, sink, fromSeq, toSeq } = entry;
       const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
         and from_seq >= ${fromSeq} and to_seq <= ${toSeq} and ${isClaimed(entry)}`);
-      // After the removal, and not together with it: a look that puts off rows behind the removed one checks again afterwards.
+      // After the removal, and not together with it: a look that puts off rows behind the removed one checks again
+      // afterwards.
       return removed > 0 && (await wakeNext(entry));
     },
 
-    /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Does nothing if the claim has expired and another process has the entry. */
+    /**
+     * Puts off an entry that the sink refused: it is taken again after `delayMs`. Does nothing if the claim has expired
+     * and another process has the entry.
+     */
     postpone: (entry: OutboxEntry, delayMs: number) => putOff(entry, delayMs, 1),
     /** Like `postpone`, of an entry with which nothing was tried: the attempt does not count. */
     giveBack: (entry: OutboxEntry, delayMs: number) => putOff(entry, delayMs, 0),
 
     /**
-     * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes the rest due now. Returns how
-     * many were deleted; 0, without any change, when another process has the entry.
+     * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes
+     * the rest due now. Returns how many were deleted; 0, without any change, when another process has the entry.
      */
     async giveUp(entry: OutboxEntry, olderThanMs: number): Promise<number> {
       const { runId, sink, fromSeq, toSeq } = entry;
@@ -233,8 +262,9 @@ export function createOutbox({
     },
 
     /**
-     * Deletes events older than `olderThanMs` of sinks that are not registered here, and of which no replica has taken anything for that long.
-     * Returns how many events of which sinks. Makes events ready, too, that a clock which was ahead has put off.
+     * Deletes events older than `olderThanMs` of sinks that are not registered here, and of which no replica has taken
+     * anything for that long. Returns how many events of which sinks. Makes events ready, too, that a clock which was
+     * ahead has put off.
      */
     async forget({
       olderThanMs,
@@ -292,8 +322,8 @@ function roomOnce(room: Room): Room {
 }
 
 /**
- * The rows to take next: the first rows of runs, for each tenant no more than it has room for, the first of each tenant, then the second …; tenants
- * with more room come first, then rows that have waited longer. Pure.
+ * The rows to take next: the first rows of runs, for each tenant no more than it has room for, the first of each
+ * tenant, then the second …; tenants with more room come first, then rows that have waited longer. Pure.
  */
 function turnsOf(rows: readonly WaitingRow[], room: Room, limit: number): readonly WaitingRow[] {
   const turns = [...Map.groupBy(rows.filter(isFirst), ({ tenantId }) => tenantId)].flatMap(

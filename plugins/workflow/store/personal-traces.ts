@@ -24,9 +24,10 @@ interface TracedTables {
 }
 
 /**
- * Replaces `userId` by `pseudonym` inside the caller's transaction, wherever runs, steps, events, definitions and versions of the tenant name the
- * user: as an assignee, or as the person who completed a task, cancelled a run or made a definition. Graphs are configuration, and keep the
- * assignees that their authors wrote. Returns how many records were changed.
+ * Replaces `userId` by `pseudonym` inside the caller's transaction, wherever runs, steps, events, definitions and
+ * versions of the tenant name the user: as an assignee, or as the person who completed a task, cancelled a run or made
+ * a definition. Graphs are configuration, and keep the assignees that their authors wrote. Returns how many records
+ * were changed.
  */
 export async function pseudonymize(
   { tables, definitions }: TracedTables,

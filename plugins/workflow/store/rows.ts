@@ -23,8 +23,8 @@ export function entityName(engine: string, entity: string): string {
 }
 
 /**
- * JSON values as texts. PostgreSQL's own JSON refuses U+0000 and halves of surrogate pairs, and MySQL's sorts members and rounds numbers;
- * `JSON.stringify` escapes both, and a text column returns them unchanged.
+ * JSON values as texts. PostgreSQL's own JSON refuses U+0000 and halves of surrogate pairs, and MySQL's sorts members
+ * and rounds numbers; `JSON.stringify` escapes both, and a text column returns them unchanged.
  */
 export function toText(value: unknown): string {
   return JSON.stringify(value);
@@ -35,7 +35,10 @@ export function fromText<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
-/** The members of `state` as columns: those of `json` as texts. Null stays null, so that the database can distinguish missing values. */
+/**
+ * The members of `state` as columns: those of `json` as texts. Null stays null, so that the database can distinguish
+ * missing values.
+ */
 export function toColumns<State extends object, Name extends keyof State>(
   state: State,
   json: readonly Name[],
@@ -71,7 +74,10 @@ export function changedColumns<State extends object>(
   );
 }
 
-/** The first row that matches; none where the condition has a text that no database can hold. `fields`: what is read of it, default all. */
+/**
+ * The first row that matches; none where the condition has a text that no database can hold. `fields`: what is read of
+ * it, default all.
+ */
 export async function findRow<E extends object, Field extends keyof E & string = keyof E & string>(
   entities: TenantEntityManager,
   table: EntityName<E>,

@@ -27,8 +27,9 @@ const BATCH = 200;
 const EVENTS = 1_000;
 
 /**
- * Deletes runs with their steps, events, idempotency keys and undelivered events, in the caller's transaction; returns how many of each. Runs are deleted first: a
- * commit in progress ends before that, so that the rows that it added are deleted too; a later commit finds no run.
+ * Deletes runs with their steps, events, idempotency keys and undelivered events, in the caller's transaction; returns
+ * how many of each. Runs are deleted first: a commit in progress ends before that, so that the rows that it added are
+ * deleted too; a later commit finds no run.
  */
 export async function deleteRuns(
   entities: TenantEntityManager,
@@ -90,9 +91,9 @@ export function createRunArchive({
     },
 
     /**
-     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `userId` the versions too, inside the caller's
-     * transaction, in batches; returns how many of each. A run in progress is deleted like any other: the process that carries it out finds no run at
-     * its next commit.
+     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `userId` the versions
+     * too, inside the caller's transaction, in batches; returns how many of each. A run in progress is deleted like any
+     * other: the process that carries it out finds no run at its next commit.
      */
     async erase(entities: TenantEntityManager, scope: ArchiveScope) {
       const erased = { runs: 0, steps: 0, events: 0, versions: 0 };

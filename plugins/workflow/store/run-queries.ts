@@ -39,8 +39,8 @@ export interface RunPosition {
 export type RunQueries = ReturnType<typeof createRunQueries>;
 
 /**
- * What is shown of runs, out of tables of the database. Each method sees one tenant; it does not find what belongs to another. The methods change
- * nothing and throw only what the database throws.
+ * What is shown of runs, out of tables of the database. Each method sees one tenant; it does not find what belongs to
+ * another. The methods change nothing and throw only what the database throws.
  */
 export function createRunQueries({
   database,

@@ -9,9 +9,9 @@ import { stepState } from './step-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
 /**
- * Runs of an engine. What changes at each step of a chain (`revision`, `seq`, `updated_at`) is in no index: PostgreSQL then writes the new row next
- * to the old one and leaves all indexes as they are. `owner` and `wake_at` are null where nothing has to be done, so that finished runs are never
- * scanned.
+ * Runs of an engine. What changes at each step of a chain (`revision`, `seq`, `updated_at`) is in no index: PostgreSQL
+ * then writes the new row next to the old one and leaves all indexes as they are. `owner` and `wake_at` are null where
+ * nothing has to be done, so that finished runs are never scanned.
  */
 export function runTable(name: string) {
   return defineEntity({
@@ -62,7 +62,10 @@ type NewRunRow = Omit<RunRow, 'tenantId'>;
 /** Members whose columns are JSON texts. */
 const JSON_MEMBERS = ['input', 'variables', 'error'] as const;
 
-/** The row of a new run, its id first, independent of the order of the state's members: rows with the same columns in the same order share a statement. */
+/**
+ * The row of a new run, its id first, independent of the order of the state's members: rows with the same columns in
+ * the same order share a statement.
+ */
 export function runRow({ tenantId: _tenant, steps: _steps, id, ...head }: RunState): NewRunRow {
   return toColumns({ id, ...head }, JSON_MEMBERS);
 }
@@ -86,7 +89,8 @@ const ALL_STEPS = 1_000_000;
 const READINGS = 50;
 
 /**
- * A run with its steps as they were at one moment, in two reads. Throws `workflow.busy` when other processes change it during each of 50 tries.
+ * A run with its steps as they were at one moment, in two reads. Throws `workflow.busy` when other processes change it
+ * during each of 50 tries.
  */
 export async function readRun(
   entities: TenantEntityManager,

@@ -38,7 +38,9 @@ export function createRunStore({
   const runs = sql.table(tables.runs.meta.tableName);
   const workers = sql.table(tables.workers.meta.tableName);
 
-  /** Which of the two caused a unique violation, the id or the key; undefined when the conflicting row is gone by now. */
+  /**
+   * Which of the two caused a unique violation, the id or the key; undefined when the conflicting row is gone by now.
+   */
   async function conflictOf({ state, idempotency }: Creation) {
     const entities = database.forTenant(state.tenantId);
     const same = await findRow(entities, tables.runs, { id: state.id }, ['id']);
@@ -65,7 +67,10 @@ export function createRunStore({
     }
   }
 
-  /** Creations with an idempotency key share no commit: two with the same key wait for each other, and must not delay others. */
+  /**
+   * Creations with an idempotency key share no commit: two with the same key wait for each other, and must not delay
+   * others.
+   */
   function store(creation: Creation): Promise<boolean> {
     const { tenantId, id } = creation.state;
     const options = creation.idempotency === undefined ? { shareAs: id } : {};

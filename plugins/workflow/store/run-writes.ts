@@ -45,8 +45,8 @@ export function creationWrites(
 }
 
 /**
- * The writes of a commit: what changed, and nothing else. The first write locks the run's row, so that the second of two commits waits and then
- * finds another revision.
+ * The writes of a commit: what changed, and nothing else. The first write locks the run's row, so that the second of
+ * two commits waits and then finds another revision.
  */
 export function commitWrites(tables: WorkflowTables, { before, after, events, sinks }: Commit): RowWrite[] {
   const { id, revision } = before;

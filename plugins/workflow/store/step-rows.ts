@@ -17,7 +17,10 @@ export function stepTable(name: string) {
       tenantId: column.tenant().primary(),
       id: column.id().primary(),
       runId: column.id(),
-      /** Of the run, when the step was written last: a reader of both, one after the other, sees by it that the run changed in between. */
+      /**
+       * Of the run, when the step was written last: a reader of both, one after the other, sees by it that the run
+       * changed in between.
+       */
       revision: column.integer(),
       nodeId: column.string(LENGTHS.nodeId),
       status: column.string(LENGTHS.status).$type<StepStatus>(),

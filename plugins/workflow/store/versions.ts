@@ -71,7 +71,10 @@ function sorted(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Attempts to give a version a number that other callers try to take at the same moment. In each round one of them succeeds. */
+/**
+ * Attempts to give a version a number that other callers try to take at the same moment. In each round one of them
+ * succeeds.
+ */
 const NUMBERING_ATTEMPTS = 100;
 
 /** Retries storing a version while other callers take its number. Throws `workflow.busy` after a hundred times. */
@@ -145,8 +148,8 @@ export function createVersions(parts: VersionsParts) {
 
   return {
     /**
-     * The version of this content, created if there is none yet: for any number of simultaneous callers, the same content (compared as JSON values;
-     * the order of members does not count) gives the same version.
+     * The version of this content, created if there is none yet: for any number of simultaneous callers, the same
+     * content (compared as JSON values; the order of members does not count) gives the same version.
      */
     async ensure(request: VersionContent & { readonly tenantId: string }): Promise<StoredVersion> {
       const entities = database.forTenant(request.tenantId);
@@ -154,7 +157,8 @@ export function createVersions(parts: VersionsParts) {
       const found = await find(entities, request, digest);
       if (found !== undefined) return found;
       return withFreeNumber(async () => {
-        // Read before the content is looked up: a call that then gets this number knows that no version with this content was stored in between.
+        // Read before the content is looked up: a call that then gets this number knows that no version with this
+        // content was stored in between.
         const version = await nextVersion(entities, request, parts);
         const made = await find(entities, request, digest);
         if (made !== undefined) return made;

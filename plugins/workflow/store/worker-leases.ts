@@ -20,7 +20,10 @@ export function workerTable(name: string) {
 /** Milliseconds after its end for which a worker that owns nothing is kept, for operators who inspect the table. */
 const REMEMBERED_MS = 3_600_000;
 
-/** Milliseconds, longer than any lease: what was written so far in the future was written by a clock that was ahead, and set back since. */
+/**
+ * Milliseconds, longer than any lease: what was written so far in the future was written by a clock that was ahead, and
+ * set back since.
+ */
 const AHEAD_MS = 20 * 60_000;
 
 /** The leases of workers, on the database's clock; one statement each, but for `join`. */
@@ -36,8 +39,9 @@ export function createWorkerLeases(
     database.family === 'mysql' ? sql`on duplicate key update` : sql`on conflict (id) do update set`;
 
   /**
-   * Finds work again that a clock which was ahead has left, and that would wait until that time comes: dead workers lose their leases in `leaseMs` (the living renew
-   * theirs before), and what may begin at once may. Reads without locks first: there is hardly ever anything.
+   * Finds work again that a clock which was ahead has left, and that would wait until that time comes: dead workers
+   * lose their leases in `leaseMs` (the living renew theirs before), and what may begin at once may. Reads without
+   * locks first: there is hardly ever anything.
    */
   async function followClock(leaseMs: number): Promise<void> {
     const now = await nowSql(database);

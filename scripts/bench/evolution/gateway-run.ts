@@ -37,7 +37,10 @@ interface Known {
   }[];
 }
 
-/** Runs worlds through one gateway, each with agents of its own. Returns the results of the tasks of each world, in order. */
+/**
+ * Runs worlds through one gateway, each with agents of its own. Returns the results of the tasks of each world, in
+ * order.
+ */
 export async function runGateway(
   worlds: readonly World[],
   poisonAgainAt: number | undefined,
@@ -174,7 +177,10 @@ function lookInto({ learners, genes }: Known) {
   };
 }
 
-/** The genes that a bad neighbour offers for every class that the agents of a world know: the worst tool, at 0.95, and orders to the model. */
+/**
+ * The genes that a bad neighbour offers for every class that the agents of a world know: the worst tool, at 0.95, and
+ * orders to the model.
+ */
 function poisonFor(world: World, index: number, { learners, genes }: Known): readonly object[] {
   const after = world.tasks.filter((task) => task.index >= index);
   const { seed } = world.tasks[0]!;

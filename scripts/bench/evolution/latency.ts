@@ -10,7 +10,10 @@ import { createWorld, TOOLS } from './world.ts';
 const CHATS = 3_000;
 /** The first ones warm up. */
 const WARM = 300;
-/** Milliseconds between two chats of one gateway, whether the earlier ones are answered or not: about a quarter of the rate that it can serve. */
+/**
+ * Milliseconds between two chats of one gateway, whether the earlier ones are answered or not: about a quarter of the
+ * rate that it can serve.
+ */
 const PACE_MS = 10;
 
 /** Milliseconds of chats. */

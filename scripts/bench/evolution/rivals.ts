@@ -1,7 +1,10 @@
 import { adviceBlock } from '../../../plugins/evolution/rules/advice-block.ts';
 import { type Done, randomOf, type Task, TOOLS, type ToolName, type World, work } from './world.ts';
 
-/** Other advisers of the same model on the same tasks. Their advice does not depend on the gateway, so they run without one. */
+/**
+ * Other advisers of the same model on the same tasks. Their advice does not depend on the gateway, so they run without
+ * one.
+ */
 export const RIVALS = ['none', 'random', 'rawRate', 'oracle'] as const;
 export type Rival = (typeof RIVALS)[number];
 

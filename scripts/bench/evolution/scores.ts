@@ -19,7 +19,10 @@ export interface Compared {
 export interface Scores {
   /** Share of the distance from no evolution to the oracle that is closed. */
   readonly gap: number;
-  /** Success rate in the tasks after the change minus that without evolution; in a world that does not change, of the same tasks. */
+  /**
+   * Success rate in the tasks after the change minus that without evolution; in a world that does not change, of the
+   * same tasks.
+   */
   readonly after: number;
   /** Share of advice that comes from a neighbour only. */
   readonly poisoned: number;
@@ -67,7 +70,10 @@ function endsOf({ tasks }: World, plugin: readonly Done[], none: readonly Done[]
   return ends;
 }
 
-/** Classes that end worse than without evolution, by more than chance explains: 4 standard errors, since there are many classes. */
+/**
+ * Classes that end worse than without evolution, by more than chance explains: 4 standard errors, since there are many
+ * classes.
+ */
 export function worseClasses(all: readonly Scores[]): readonly string[] {
   return all.flatMap(({ classes }, world) =>
     [...classes].flatMap(([name, { plugin, none }]) => {

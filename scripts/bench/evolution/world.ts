@@ -2,8 +2,9 @@ import { ADVICE_BEGINS, ADVICE_ENDS } from '../../../plugins/evolution/rules/adv
 import { KINDS, taskText } from './tasks.ts';
 
 /*
- * A world in which agents work: the tasks, the right tool for each task, and a model that chooses a tool. The same seed gives the same world; each task
- * has a random sequence of its own, so that all advisers that are compared have the same luck.
+ * A world in which agents work: the tasks, the right tool for each task, and a model that chooses a tool. The same seed
+ * gives the same world; each task has a random sequence of its own, so that all advisers that are compared have the
+ * same luck.
  */
 
 /** Tools that each agent has, as models call them. */

@@ -51,7 +51,10 @@ export const SMALL_TENANT = TENANTS.at(-1)!;
 
 const OPERATOR = '00000000-0000-0000-0000-000000000001';
 
-/** Raw keys of the filled database: of an administrator of the large tenant, of a user to whom a tenth of its rows belongs, and of the operator. */
+/**
+ * Raw keys of the filled database: of an administrator of the large tenant, of a user to whom a tenth of its rows
+ * belongs, and of the operator.
+ */
 export const KEYS = {
   admin: 'hk_administrator_of_the_large_tenant_of_a_benchmark',
   user: 'hk_user_of_the_large_tenant_of_a_benchmark',
@@ -86,8 +89,8 @@ export const RARE_TOOL = 'run_code';
 const PATHS = ['chat/completions', 'me', 'sessions', 'memories', 'usage'] as const;
 
 /**
- * Fills the tables of lists and reports, which have to be registered: 24 months of usage, twenty tenants of very uneven size. Equal sizes give equal rows, but for their
- * ids and, by `now`, their times.
+ * Fills the tables of lists and reports, which have to be registered: 24 months of usage, twenty tenants of very uneven
+ * size. Equal sizes give equal rows, but for their ids and, by `now`, their times.
  */
 export async function fillTables(database: Database, sizes: Sizes, now: number): Promise<Filled> {
   const random = randomFrom(4711);

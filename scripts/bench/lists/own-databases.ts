@@ -11,7 +11,10 @@ export interface OwnDatabase {
   readonly place: { readonly url: string } | { readonly file: string };
   /** The same for a gateway. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Makes the server collect the statistics of its tables, as it does by itself after a while. SQLite does not do that, so nothing is done for it. */
+  /**
+   * Makes the server collect the statistics of its tables, as it does by itself after a while. SQLite does not do that,
+   * so nothing is done for it.
+   */
   analyze(): Promise<void>;
   drop(): Promise<void>;
 }

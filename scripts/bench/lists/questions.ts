@@ -18,8 +18,8 @@ export interface Question {
 const DAY = 24 * 60 * 60 * 1000;
 
 /**
- * Every list and report that grows with use: its first page, a page far behind, its filters, its search. The page far behind begins in the middle of what the
- * large tenant has, or all tenants have.
+ * Every list and report that grows with use: its first page, a page far behind, its filters, its search. The page far
+ * behind begins in the middle of what the large tenant has, or all tenants have.
  */
 export function questionsAbout(
   sizes: Sizes,

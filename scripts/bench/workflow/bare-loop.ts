@@ -7,8 +7,8 @@ import { workflowTables } from '../../../plugins/workflow/store/tables.ts';
 import { type Contender, type Shape, STEPS, serve } from './contender.ts';
 
 /*
- * The least that a durable engine with these tables can do: no rules, no tenants, no leases, only the rows of a run, its steps and its events in the
- * engine's own tables, fused into one message and one commit a step.
+ * The least that a durable engine with these tables can do: no rules, no tenants, no leases, only the rows of a run,
+ * its steps and its events in the engine's own tables, fused into one message and one commit a step.
  */
 
 const TENANT = '00000000-0000-0000-0000-000000000001';

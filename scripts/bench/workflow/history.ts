@@ -8,7 +8,8 @@ const TABLES = [
 ] as const;
 
 /**
- * Copies a finished run `count` times inside the database, with all its steps and events, so that the tables look as after long use.
+ * Copies a finished run `count` times inside the database, with all its steps and events, so that the tables look as
+ * after long use.
  */
 export async function fillHistory(url: string, count: number, makeRun: () => Promise<string>): Promise<void> {
   if (count === 0) return;

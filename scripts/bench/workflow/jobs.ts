@@ -3,8 +3,8 @@ import { startBenchGateway } from './gateway.ts';
 import { GRAPHS } from './graphs.ts';
 
 /*
- * The execution server in such a gateway: a job is one request that starts it, and one that reads its event stream to the end. `BENCH_JOBS` is where jobs are:
- * `postgres` in the database with everything else, or `sqlite` in memory.
+ * The execution server in such a gateway: a job is one request that starts it, and one that reads its event stream to
+ * the end. `BENCH_JOBS` is where jobs are: `postgres` in the database with everything else, or `sqlite` in memory.
  */
 
 /** The graphs as files of agents.d: JSON is YAML. */

@@ -22,7 +22,10 @@ export interface DeclarationIndex {
   resolve(file: string, name: string): Declared | undefined;
   /** What `import('<module>').<name>` means inside a file. */
   resolveImport(file: string, module: string, name: string): Declared | undefined;
-  /** The statements that declare it; several of a function with overloads. Of what comes from a package it is the export. */
+  /**
+   * The statements that declare it; several of a function with overloads. Of what comes from a package it is the
+   * export.
+   */
   statementsOf(declared: Declared): readonly ts.Statement[];
 }
 

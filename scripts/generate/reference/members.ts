@@ -4,7 +4,10 @@ import { memberSignature } from './signature.ts';
 
 type Members = readonly (ts.TypeElement | ts.ClassElement)[];
 
-/** The members of an interface, a class, an object type or an object; undefined for a declaration that is no list of members. */
+/**
+ * The members of an interface, a class, an object type or an object; undefined for a declaration that is no list of
+ * members.
+ */
 export function membersOf(statement: ts.Statement): Members | undefined {
   if (ts.isInterfaceDeclaration(statement)) return statement.members;
   if (ts.isClassDeclaration(statement)) return statement.members.filter(isPublic);
@@ -22,7 +25,10 @@ function isPublic(member: ts.ClassElement): boolean {
   return !modifiers.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword);
 }
 
-/** A list of members, an item each: its signature as code, then its docblock. Documented members of inline objects are items below it. */
+/**
+ * A list of members, an item each: its signature as code, then its docblock. Documented members of inline objects are
+ * items below it.
+ */
 export function memberList(members: Members, indent = ''): string {
   return members.map((member) => memberItem(member, indent)).join('\n');
 }

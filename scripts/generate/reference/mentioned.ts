@@ -1,7 +1,10 @@
 import ts from 'typescript';
 import { type DeclarationIndex, type Declared, keyOf } from './declaration-index.ts';
 
-/** The names of the repository that a declaration mentions, itself excepted, each once, in the order of their first mention. */
+/**
+ * The names of the repository that a declaration mentions, itself excepted, each once, in the order of their first
+ * mention.
+ */
 export function mentionsOf(index: DeclarationIndex, { file, name }: Declared): readonly Declared[] {
   const found = new Map<string, Declared>();
   const add = (declared: Declared | undefined) => {
@@ -34,7 +37,10 @@ function imported(index: DeclarationIndex, file: string, node: ts.ImportTypeNode
 /** The running gateway, which the test kit hands out: its parts are not for plugins. */
 const CLOSED = new Set(['kernel/gateway.ts#Gateway']);
 
-/** How many mentions to follow from a name that can be imported: `GrpcMethod` mentions `Request`, and `Request` mentions its parts. */
+/**
+ * How many mentions to follow from a name that can be imported: `GrpcMethod` mentions `Request`, and `Request` mentions
+ * its parts.
+ */
 const STEPS = 2;
 
 /** The types that have no page of their own and are reached from these names, by mentions of mentions as well. */

@@ -7,7 +7,10 @@ export interface PagePlan {
   readonly title: string;
   /** The module that its names are imported from. */
   readonly entry: string;
-  /** Files and folders (with a slash) of the repository, in the order of the page; what they export through the entry is on it. */
+  /**
+   * Files and folders (with a slash) of the repository, in the order of the page; what they export through the entry is
+   * on it.
+   */
   readonly sources: readonly string[];
 }
 
@@ -133,7 +136,10 @@ export function pagePlans(entries: ReadonlyMap<string, string>): readonly PagePl
   ];
 }
 
-/** The page that takes the declarations of a file, and their rank on it; undefined when no page does. The longest source that fits counts. */
+/**
+ * The page that takes the declarations of a file, and their rank on it; undefined when no page does. The longest source
+ * that fits counts.
+ */
 export function pageOf(
   plans: readonly PagePlan[],
   file: string,

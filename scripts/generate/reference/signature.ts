@@ -58,7 +58,10 @@ function tidy(text: string): string {
     .replace(/^(?: {4})+/gm, (indent) => '  '.repeat(indent.length / 4));
 }
 
-/** Nearly every property is read-only, which the reference says once, in its index; the link of an inferred type says where it comes from. */
+/**
+ * Nearly every property is read-only, which the reference says once, in its index; the link of an inferred type says
+ * where it comes from.
+ */
 function readable(text: string): string {
   return text
     .replace(/import\("[^"]+"\)\./g, '')

@@ -22,7 +22,9 @@ interface Answered extends SkillQuestion {
   readonly first: readonly string[];
 }
 
-/** How often the right skill is listed in the prompt, or found by one call of `find_skill` with the question, as counts. */
+/**
+ * How often the right skill is listed in the prompt, or found by one call of `find_skill` with the question, as counts.
+ */
 export interface SkillRate {
   readonly questions: number;
   readonly listed: number;

@@ -1,6 +1,7 @@
 /**
- * Who may call what, by hand, from the specification (Roles, scopes and the permission matrix; decisions 0.6, 1.2, 1.9): the callers of `access-matrix.test.ts` that are not refused,
- * and the operations that they may call. A new operation has no place here until somebody has decided on one.
+ * Who may call what, by hand, from the specification (Roles, scopes and the permission matrix; decisions 0.6, 1.2,
+ * 1.9): the callers of `access-matrix.test.ts` that are not refused, and the operations that they may call. A new
+ * operation has no place here until somebody has decided on one.
  */
 export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
   'break-glass auditor security owner': ['GET /admin/v1/audit-logs', 'GET /admin/v1/egress/blocked-log'],

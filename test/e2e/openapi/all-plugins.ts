@@ -13,7 +13,10 @@ const PLENTY = '100000';
 /** Streams that last until their reader leaves. */
 const ENDLESS = ['GET /api/v1/dashboard/stream', 'GET /api/v2/admin/logs'];
 
-/** A gateway with every bundled plugin, another one, a messenger through which people log in, and a hub of which it is a node. */
+/**
+ * A gateway with every bundled plugin, another one, a messenger through which people log in, and a hub of which it is a
+ * node.
+ */
 export interface AllPlugins extends TestGateway {
   readonly hub: FakeHub;
   readonly messenger: FakeMessenger;

@@ -21,7 +21,8 @@ const TSCONFIG = {
     allowImportingTsExtensions: true,
     verbatimModuleSyntax: true,
     noEmit: true,
-    // The libraries of Node and of browsers are not what is tried here: to check them takes half of the time. What is generated is a `.ts`, so it is checked.
+    // The libraries of Node and of browsers are not what is tried here: to check them takes half of the time. What is
+    // generated is a `.ts`, so it is checked.
     skipLibCheck: true,
   },
   files: ['program.ts', 'misuse.ts'],

@@ -68,7 +68,10 @@ export interface Received {
   readonly text: string;
 }
 
-/** Where an answer and the document differ; empty where it is as it was described. An answer that only `default` covers was not described. */
+/**
+ * Where an answer and the document differ; empty where it is as it was described. An answer that only `default` covers
+ * was not described.
+ */
 export function differences(document: Document, operation: Operation, received: Received): readonly string[] {
   const { status, headers, text } = received;
   const described = operation.responses[String(status)];

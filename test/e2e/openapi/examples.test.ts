@@ -31,7 +31,10 @@ test('every body that is sent or answered has an example, which fits its schema 
   t.true(shown.length > 200);
 });
 
-/** What somebody keeps with the gateway, what workflows and jobs carry, JSON Schemas, and what differs from event to event. */
+/**
+ * What somebody keeps with the gateway, what workflows and jobs carry, JSON Schemas, and what differs from event to
+ * event.
+ */
 const ANY_JSON = [
   ...['config', 'data', 'detail', 'input', 'input_schema', 'meta_data', 'metadata', 'output', 'parameters'],
   ...['paths', 'payload', 'record', 'resume_data', 'signals', 'state', 'validation', 'value', 'variables'],

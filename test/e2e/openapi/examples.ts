@@ -36,8 +36,9 @@ export function emptyPlaces(example: unknown, path = ''): readonly string[] {
 }
 
 /**
- * Where an example is of another kind than what an operation really answered: an id where there is a time, a text where there is an id; of an enumeration or
- * a flag, a value that never came. Members that the answers leave out, or that are null in the one or the other, say nothing.
+ * Where an example is of another kind than what an operation really answered: an id where there is a time, a text where
+ * there is an id; of an enumeration or a flag, a value that never came. Members that the answers leave out, or that are
+ * null in the one or the other, say nothing.
  */
 export function unlikePlaces(
   example: unknown,

@@ -13,9 +13,10 @@ const bare = (text: string, own: readonly string[]) =>
   own.reduce((rest, id) => rest.replaceAll(id, ANY), text).replaceAll(/"(instance|logid)":"[^"]*"/g, '');
 
 /*
- * Before a tenant calls an operation, administrators of two other tenants do. Where the call names nothing of the tenant, one makes the very same call: the answer must not hold any
- * of the tenant's ids, which this one has never used. Where it does, the other calls with the tenant's ids and with ids of nothing: both must be answered alike. What they did must not
- * keep the tenant from succeeding.
+ * Before a tenant calls an operation, administrators of two other tenants do. Where the call names nothing of the
+ * tenant, one makes the very same call: the answer must not hold any of the tenant's ids, which this one has never
+ * used. Where it does, the other calls with the tenant's ids and with ids of nothing: both must be answered alike. What
+ * they did must not keep the tenant from succeeding.
  */
 test('no operation shows another tenant that something exists, or lets it change it', async (t) => {
   const story = storyPlugin();

@@ -19,7 +19,10 @@ import { geneSuccesses, sharingSuccesses } from './sharing-successes.ts';
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const Lost = defineJob('story.lost', Type.Object({}), { attempts: 1, backoff: { first: 1, most: 1 } });
 
-/** A plugin for what no route makes: a job that fails for good, and a chat that is in flight. It can be switched without harm. */
+/**
+ * A plugin for what no route makes: a job that fails for good, and a chat that is in flight. It can be switched without
+ * harm.
+ */
 export function storyPlugin() {
   let turns: Turns | undefined;
   const plugin = testPlugin('story', {

@@ -4,8 +4,8 @@ import { type Gateway, startGateway } from '../../../kernel/gateway.ts';
 import { type Stop, watchBoundaries } from './write-boundaries.ts';
 
 /**
- * A process with several gateways, each over a database of its own, made to be killed: to start a process takes ten times as long as to start a
- * gateway. Its runs can be told to stand still at a boundary of their writes.
+ * A process with several gateways, each over a database of its own, made to be killed: to start a process takes ten
+ * times as long as to start a gateway. Its runs can be told to stand still at a boundary of their writes.
  */
 export type ToGateways =
   | { readonly type: 'start'; readonly places: readonly Place[] }

@@ -40,9 +40,9 @@ const NEW_RUNS = new RegExp(
 );
 
 /**
- * Lets every connection of the process stop at the boundaries of writes of runs: before each write and before and after each commit. After a
- * write inside a transaction nothing is seen outside that is not seen before the next one. While a run stands still it neither sends the statement
- * nor sees the answer; what else the process does goes on.
+ * Lets every connection of the process stop at the boundaries of writes of runs: before each write and before and after
+ * each commit. After a write inside a transaction nothing is seen outside that is not seen before the next one. While a
+ * run stands still it neither sends the statement nor sees the answer; what else the process does goes on.
  *
  * @param standing called with the boundary that was asked for; it goes on, or fails there, when the promise settles
  */
@@ -113,8 +113,8 @@ export function watchBoundaries(standing: (marker: string, boundary: string) => 
   }
 
   /*
-   * On SQLite several writes are one transaction that runs without waiting in between: nothing can stand still inside, and the statements are
-   * seen by no driver. Its boundaries are its beginning and its end.
+   * On SQLite several writes are one transaction that runs without waiting in between: nothing can stand still inside,
+   * and the statements are seen by no driver. Its boundaries are its beginning and its end.
    */
   const { writeTogether } = TenantEntityManager.prototype;
   TenantEntityManager.prototype.writeTogether = async function (writes, options) {

@@ -5,8 +5,9 @@ import { createIds } from '../../../foundation/base/ids.ts';
 import { entry, fakeLog } from './trail-kit.ts';
 
 /**
- * A process that records as fast as it can and says so: each id goes to standard output, synchronously, once the promise of
- * `record` has resolved. It runs until it is killed. With a second argument its sink works and writes ids to that file.
+ * A process that records as fast as it can and says so: each id goes to standard output, synchronously, once the
+ * promise of `record` has resolved. It runs until it is killed. With a second argument its sink works and writes ids to
+ * that file.
  */
 const [directory, storedFile] = process.argv.slice(2) as [string, string | undefined];
 const trail = createAuditTrail({

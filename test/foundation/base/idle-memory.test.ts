@@ -6,7 +6,10 @@ import { idleCollection } from '../../../foundation/base/idle-memory.ts';
 const SECOND = 1_000_000;
 const MiB = 1024 * 1024;
 
-/** Looks once a second at a process; each argument is the share of a processor that it used in that second. Says after which looks it collected. */
+/**
+ * Looks once a second at a process; each argument is the share of a processor that it used in that second. Says after
+ * which looks it collected.
+ */
 function collections(shares: readonly number[], heapUsed = 50 * MiB): readonly number[] {
   let cpu = 1.2 * SECOND;
   const collected: number[] = [];

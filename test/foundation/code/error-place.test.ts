@@ -4,7 +4,10 @@ import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { innerFolderOf, originOf, placeOf } from '../../../foundation/code/error-place.ts';
 
-/** A folder of plugins with `plain`, and with `linked`, which leads to a release beside it; and the error that the code of each of them makes. */
+/**
+ * A folder of plugins with `plain`, and with `linked`, which leads to a release beside it; and the error that the code
+ * of each of them makes.
+ */
 async function plugins(t: ExecutionContext) {
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'gateway-places-')));
   t.teardown(() => rm(root, { recursive: true }));

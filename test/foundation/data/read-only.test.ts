@@ -32,7 +32,8 @@ for (const family of FAMILIES) {
       t.true((await tenant.count(Note)) > 0, 'reads go on');
       await t.throwsAsync(database.ping(1000), { code: 'database.unavailable', message: /it is read-only/ });
     }
-    // A server that was demoted keeps its connections; the pool does not, so that the next one leads to the server that takes writes.
+    // A server that was demoted keeps its connections; the pool does not, so that the next one leads to the server that
+    // takes writes.
     if (family === 'sqlite') await database.system().execute('pragma query_only = off');
     t.is(await attempts.transaction(), 1);
     await t.notThrowsAsync(database.ping(1000));

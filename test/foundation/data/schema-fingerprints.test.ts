@@ -42,8 +42,9 @@ const WANTED: Readonly<Record<Family, string>> = {
 };
 
 /*
- * Every deployment has hashes of the statements that it has applied. Where this fails after an update of Kysely or MikroORM, they spell something otherwise: even it
- * out in `comparable`, or raise `SPELLING` (`foundation/data/schema/statements.ts`), and write down the new hashes here. Else no deployment would start.
+ * Every deployment has hashes of the statements that it has applied. Where this fails after an update of Kysely or
+ * MikroORM, they spell something otherwise: even it out in `comparable`, or raise `SPELLING`
+ * (`foundation/data/schema/statements.ts`), and write down the new hashes here. Else no deployment would start.
  */
 eachDatabase(test, 'libraries spell the statements of a migration as they did', async (t, fresh) => {
   const database = await openDatabase(fresh.options);

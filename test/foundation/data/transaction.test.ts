@@ -167,7 +167,10 @@ eachDatabase(test, 'a statement without a transaction that ends a deadlock runs 
   const others = Array.from({ length: 20 }, (_, n) => row(`c${n}`));
   await notes.insertMany(Note, others);
   const both = { id: { $in: ['a1', 'z1'] } };
-  /** False where the transaction was chosen: PostgreSQL takes the one that has waited for a second, on a slow machine the later one. */
+  /**
+   * False where the transaction was chosen: PostgreSQL takes the one that has waited for a second, on a slow machine
+   * the later one.
+   */
   const endsDeadlock = async (write: () => Promise<number>) => {
     await notes.delete(Note, both);
     await notes.insertMany(Note, [row('a1'), row('z1')]);
@@ -202,7 +205,10 @@ eachDatabase(test, 'a statement without a transaction that ends a deadlock runs 
     while (!(await endsDeadlock(write)));
 });
 
-/** A place where `count` transactions wait for each other, asking the database again and again so that the guard is content. */
+/**
+ * A place where `count` transactions wait for each other, asking the database again and again so that the guard is
+ * content.
+ */
 function meeting(count: number): (tx: { count(entity: typeof Note): Promise<number> }) => Promise<void> {
   let arrived = 0;
   return async (tx) => {

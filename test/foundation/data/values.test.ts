@@ -79,7 +79,10 @@ async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database
   return database;
 }
 
-/** The settings of a server that say how its literals are read, as far from the usual as one database can have them for itself. */
+/**
+ * The settings of a server that say how its literals are read, as far from the usual as one database can have them for
+ * itself.
+ */
 async function makeUnusual(fresh: FreshDatabase): Promise<void> {
   if (fresh.family !== 'postgres') return;
   const database = await openDatabase(fresh.options);

@@ -134,7 +134,9 @@ export async function listen(t: ExecutionContext, server: net.Server): Promise<O
   return { port: (server.address() as net.AddressInfo).port, sockets };
 }
 
-/** The whole body as text. Its connection can serve again: undici leaves a turn of the event loop between two requests. */
+/**
+ * The whole body as text. Its connection can serve again: undici leaves a turn of the event loop between two requests.
+ */
 export async function textOf({ body }: EgressResponse): Promise<string> {
   const text = (await buffer(body)).toString();
   await turn();

@@ -5,7 +5,10 @@ import { cpuNow } from '../../support/cpu-time.ts';
 import { until } from '../../support/until.ts';
 import { collector, incoming, outcome, record } from './tracing-kit.ts';
 
-/** Beside the two seconds, and less than an export may take. All are timers of this process: one that stands still for a while fires them in their order. */
+/**
+ * Beside the two seconds, and less than an export may take. All are timers of this process: one that stands still for a
+ * while fires them in their order.
+ */
 const SOONER_MS = 1_500;
 const LATER_MS = 3_000;
 
@@ -32,7 +35,8 @@ test('a collector that never answers delays the end of the process by two second
   const stopping = tracing.shutdown();
   t.false(await endsWithin(SOONER_MS, stopping));
   t.true(await endsWithin(LATER_MS, stopping));
-  // On a busy machine the first export may reach its own deadline meanwhile; then the line is another, and tells the same.
+  // On a busy machine the first export may reach its own deadline meanwhile; then the line is another, and tells the
+  // same.
   t.true(
     log.some((line) => line.includes('trace collector')),
     log.join(''),

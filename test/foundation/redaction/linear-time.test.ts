@@ -63,7 +63,9 @@ function cost(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/** How often both lengths are measured, at most, the best of each counting: others use the process and the machine, too. */
+/**
+ * How often both lengths are measured, at most, the best of each counting: others use the process and the machine, too.
+ */
 const RUNS = 10;
 
 /** In how much of the text each way is measured: what costs more a character does with less. */

@@ -16,8 +16,8 @@ interface Match {
 }
 
 /**
- * The rules of redaction in the slow and obvious way, with the regular expressions of JavaScript: tries every pattern at
- * every position of the whole text. What the streaming redactor must agree with. It does not look into base64.
+ * The rules of redaction in the slow and obvious way, with the regular expressions of JavaScript: tries every pattern
+ * at every position of the whole text. What the streaming redactor must agree with. It does not look into base64.
  */
 export function createReference(kinds: readonly CredentialKind[]): (text: string) => string {
   const patterns = kinds
@@ -35,7 +35,10 @@ export function createReference(kinds: readonly CredentialKind[]): (text: string
   };
 }
 
-/** What a percent escape stands for is told apart from the same character as itself, and so are `\n`, `\r` and their like. */
+/**
+ * What a percent escape stands for is told apart from the same character as itself, and so are `\n`, `\r` and their
+ * like.
+ */
 const PERCENT = 0xe000;
 const LETTERS = 0xe100;
 const PERCENT_LETTERS = 0xe200;

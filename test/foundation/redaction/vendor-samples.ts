@@ -1,6 +1,7 @@
 /**
- * A sample or more of each kind of the tables, with the lengths that vendors give: `<class 20>` is so many random characters of a class, `→` stands
- * before the part that is redacted, and `←` behind it. Written out, they would alarm every secret scanner.
+ * A sample or more of each kind of the tables, with the lengths that vendors give: `<class 20>` is so many random
+ * characters of a class, `→` stands before the part that is redacted, and `←` behind it. Written out, they would alarm
+ * every secret scanner.
  */
 export const VENDOR_SAMPLES = `
 gateway-key             hk_<url 43> acp_<url 43>

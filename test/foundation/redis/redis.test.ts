@@ -82,7 +82,8 @@ test('a silent Redis keeps a caller for its deadline, and is away after a second
   const waited = performance.now() - start;
   t.true(waited >= 95 && waited < 900, `${waited} ms`);
   t.true(redis.isUp());
-  // Its own deadline ends it, or the end of the connection, on which the first command has had no answer for a second either.
+  // Its own deadline ends it, or the end of the connection, on which the first command has had no answer for a second
+  // either.
   await t.throwsAsync(() => redis.run(ADD, ['n'], [1]));
   t.false(redis.isUp());
   server.thaw();

@@ -12,7 +12,9 @@ function identity(id: string): Identity {
   return { id, tenantId: 't', roles: [], scopes: new Set(), method: 'fake' };
 }
 
-/** A watch whose chain answers as `answer` does, by bearer token; `asked` has the tokens in the order of the questions. */
+/**
+ * A watch whose chain answers as `answer` does, by bearer token; `asked` has the tokens in the order of the questions.
+ */
 function watching(answer: (bearer: string) => AuthenticationResult | Promise<AuthenticationResult>) {
   const asked: string[] = [];
   const ended: string[] = [];

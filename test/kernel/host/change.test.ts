@@ -207,7 +207,10 @@ test('a new configuration that fails, or a file that is no YAML, leaves everythi
 
 const fileOf = ({ folder }: { readonly folder: string }) => path.join(folder, 'gateway.yaml');
 
-/** A plugin that wants the counter: it is set up anew with each change of that, and waits in it while the gate is closed. */
+/**
+ * A plugin that wants the counter: it is set up anew with each change of that, and waits in it while the gate is
+ * closed.
+ */
 function gated() {
   const control = { waits: 0, isOpen: true };
   const plugin = testPlugin('gated', {

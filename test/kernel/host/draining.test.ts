@@ -9,7 +9,10 @@ const Engine = serviceRef<object>('engine.engine');
 const Parts = extensionPoint<string>('engine.parts');
 const Colors = extensionPoint<string>('palette.colors');
 
-/** A plugin whose background work ends when the test says so, or when it is told to; both are noted with the parts that are there then. */
+/**
+ * A plugin whose background work ends when the test says so, or when it is told to; both are noted with the parts that
+ * are there then.
+ */
 function enginePlugin(log: string[]) {
   const { open, opened } = gate();
   const plugin = testPlugin('engine', {

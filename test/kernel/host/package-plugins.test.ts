@@ -27,7 +27,10 @@ async function deployment(t: ExecutionContext) {
   };
 }
 
-/** A package whose plugin `name` answers `/<name>` with a word of a module of its own, and of a package that it has installed below itself. */
+/**
+ * A package whose plugin `name` answers `/<name>` with a word of a module of its own, and of a package that it has
+ * installed below itself.
+ */
 const greeter = (
   name: string,
   { word = 'hello', version = '1.0.0', as = `@acme/gateway-plugin-${name}`, ending = 'ts' } = {},

@@ -2,7 +2,9 @@ import { type Database, openDatabase } from '../../../foundation/data/database.t
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import type { FreshDatabase } from '../../support/databases.ts';
 
-/** Opens the database of a test with the kernel's own tables. Close it in the test: teardowns run in no useful order. */
+/**
+ * Opens the database of a test with the kernel's own tables. Close it in the test: teardowns run in no useful order.
+ */
 export async function openKernelDatabase(fresh: FreshDatabase): Promise<Database & AsyncDisposable> {
   const database = await openDatabase(fresh.options);
   await database.register(kernelRegistration);

@@ -29,7 +29,10 @@ spec:
   tools: [{ ref: builtin/calculator }]
 `;
 
-/** A gateway with all that chats, in front of a provider, with these guards of a plugin `acme`; stopped when the test ends. */
+/**
+ * A gateway with all that chats, in front of a provider, with these guards of a plugin `acme`; stopped when the test
+ * ends.
+ */
 export async function startGuarded(
   t: ExecutionContext,
   guards: readonly ChatGuard[],

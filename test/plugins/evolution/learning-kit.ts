@@ -25,7 +25,8 @@ spec:
 `;
 
 /**
- * A gateway with an agent that learns. The model calls the tool that the message names in brackets, as in `find the invoice [bad]`, and then answers.
+ * A gateway with an agent that learns. The model calls the tool that the message names in brackets, as in
+ * `find the invoice [bad]`, and then answers.
  */
 export async function startLearner(
   t: ExecutionContext,

@@ -26,7 +26,10 @@ const KILLS = isWhole ? 20 : 3;
 const LIFE_MS = 1_500;
 /** Between two reports of one node: it may make 600 a minute. */
 const BETWEEN_MS = 120;
-/** Genes that each of two gateways promotes while one life of the victim lasts: a tenant takes 1,000 of others at most, however slow the machine is. */
+/**
+ * Genes that each of two gateways promotes while one life of the victim lasts: a tenant takes 1,000 of others at most,
+ * however slow the machine is.
+ */
 const GENES_OF_LIFE = 20;
 /** What was claimed by the one that died is free after 30 s; the rest is for busy machines. */
 const PATIENCE_MS = 120_000;

@@ -10,7 +10,10 @@ const HOSTILE = '<img src=x onerror="document.title=1">';
 /** Milliseconds after which a node that says nothing is expired. */
 const TTL = 60_000;
 
-/** A hub with a node, one that is contested and one that is expired, a gene with a hostile name, and a subscriber who takes nothing. */
+/**
+ * A hub with a node, one that is contested and one that is expired, a gene with a hostile name, and a subscriber who
+ * takes nothing.
+ */
 async function startNetwork(t: ExecutionContext) {
   let passed = 0;
   const clock = { now: () => Date.now() + passed, monotonic: () => performance.now() + passed };
@@ -82,7 +85,8 @@ test('the dashboard shows nodes, genes and subscriptions, live, to who has a key
   t.is((await signed(hub, node, 'POST', '/api/v1/events', gone)).status, 202);
   await page.locator('#genes tbody', { hasText: 'revoked' }).waitFor();
 
-  // Backwards from where the answer to the key has left the focus, then forwards again: each link is reached, and seen to be.
+  // Backwards from where the answer to the key has left the focus, then forwards again: each link is reached, and seen
+  // to be.
   const focused = () =>
     page.evaluate(
       "[document.activeElement.getAttribute('href'), getComputedStyle(document.activeElement).outlineStyle].join(' ')",

@@ -52,7 +52,8 @@ eachGatewayDatabase(test, 'subscribers get what they asked for, signed by the hu
   );
   await report('gene_promoted', 'g1', { confidence: 0.8 });
   await report('gene_promoted', 'g1', { confidence: 0.6 });
-  // By what it was trusted when it was promoted: who heard of it hears that it is gone, however often it was promoted or revoked since.
+  // By what it was trusted when it was promoted: who heard of it hears that it is gone, however often it was promoted
+  // or revoked since.
   for (const confidence of [0.2, 0.1]) await report('gene_revoked', 'g1', { confidence });
   await until(() => all.got.length === 5 && trusted.got.length === 3 && revocations.got.length === 2);
   t.deepEqual(trusted.got.map(({ body }) => [body.type, body.gene.geneId]).sort(), [
@@ -130,7 +131,8 @@ test('one that hangs delays nobody, and an operator sends dead letters of all ow
   for (let n = 0; n < HANGING; n += 1) await subscribe(`${hanging.url}/${n}`, {}, OTHER_KEY);
   await subscribe(prompt.url);
   for (let n = 0; n < 5; n += 1) await report('gene_promoted', `g${n}`);
-  // Those that hang take 10 s for each attempt: one after the other, or in the way of others, they would keep this from being for minutes.
+  // Those that hang take 10 s for each attempt: one after the other, or in the way of others, they would keep this from
+  // being for minutes.
   await until(() => prompt.got.length === 5, 60_000);
   t.is(
     (await send(hub, 'GET', SUBSCRIPTIONS, { authorization: `Bearer ${hub.token}` })).body.total,

@@ -97,7 +97,10 @@ test('what a rotation made of a user’s key ends with the user, too', async (t)
   const read = async (key: string) => (await gateway.request('/api/v2/agents', { token: key })).status;
   const change = (path: string, method: string, body?: object) =>
     gateway.request(path, { method, token, ...(body && { body }) });
-  /** A user whose key another administrator has rotated twice, the raw key that is left, and a key that only looks like it. */
+  /**
+   * A user whose key another administrator has rotated twice, the raw key that is left, and a key that only looks like
+   * it.
+   */
   const rotated = async (email: string) => {
     const { user, api_key } = (await change(PATH, 'POST', { ...ANNA, email })).body;
     const { records } = await apiKeys.list({ tenantId, q: user.id, limit: 1, offset: 0 });

@@ -13,8 +13,8 @@ import { until } from '../../support/until.ts';
 import { eventsOf, type ReadEvent, startRuntime, toolCalls } from './runtime-gateway.ts';
 
 /*
- * The MCP project's own server for trying clients, in a process of its own, over each transport: its tools are listed and used, and its end by
- * SIGKILL costs the call that it was busy with and nothing else.
+ * The MCP project's own server for trying clients, in a process of its own, over each transport: its tools are listed
+ * and used, and its end by SIGKILL costs the call that it was busy with and nothing else.
  */
 
 const PROGRAM = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));

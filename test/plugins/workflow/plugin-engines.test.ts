@@ -15,7 +15,9 @@ import { chain } from './routes/runs-gateway.ts';
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const SIGNAL = new AbortController().signal;
 
-/** A gateway with a plugin that has engines of its own: `jobs` in memory, `tasks` and `told` in the gateway's database. */
+/**
+ * A gateway with a plugin that has engines of its own: `jobs` in memory, `tasks` and `told` in the gateway's database.
+ */
 async function startEngines(t: ExecutionContext, fresh: FreshDatabase, env: Record<string, string> = {}) {
   const acme = typesPlugin();
   const own = typesPlugin('own');

@@ -5,8 +5,8 @@ import type { ExecutionContext } from 'ava';
 import { send } from '../../support/request.ts';
 
 /**
- * What a Service of Kubernetes does: a new connection goes to one of the gateways that were ready at the last look, in turn; a
- * connection that is open stays where it is, whatever becomes of its gateway.
+ * What a Service of Kubernetes does: a new connection goes to one of the gateways that were ready at the last look, in
+ * turn; a connection that is open stays where it is, whatever becomes of its gateway.
  */
 export interface Balancer {
   readonly url: string;

@@ -65,7 +65,10 @@ function childrenOf(node: Node): Node[] {
   return children;
 }
 
-/** What a gateway tells: the labels of each series by its name, and the names of all metrics, also of those without a series. */
+/**
+ * What a gateway tells: the labels of each series by its name, and the names of all metrics, also of those without a
+ * series.
+ */
 export interface Exposition {
   readonly names: ReadonlySet<string>;
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;

@@ -5,9 +5,10 @@ const DIMENSIONS = 512;
 const VERSION = 'hash-v1';
 
 /**
- * The built-in embeddings: feature hashing of words and trigrams. They are lexical: texts are alike that share words, or parts of words, in any
- * order; of synonyms and other languages they know nothing. Offline, pure, the same on every machine, about 0.1 ms a sentence.
- * Source: Weinberger et al., Feature Hashing for Large Scale Multitask Learning (2009)
+ * The built-in embeddings: feature hashing of words and trigrams. They are lexical: texts are alike that share words,
+ * or parts of words, in any order; of synonyms and other languages they know nothing. Offline, pure, the same on every
+ * machine, about 0.1 ms a sentence. Source: Weinberger et al., Feature Hashing for Large Scale Multitask Learning
+ * (2009)
  */
 export function createHashEmbeddings(): Embeddings {
   return {
@@ -32,7 +33,9 @@ function hashText(text: string): Float32Array {
   return toUnit(vector);
 }
 
-/** The vector in its direction with length 1; a vector without a length stays as it is. A new one: nothing is changed. */
+/**
+ * The vector in its direction with length 1; a vector without a length stays as it is. A new one: nothing is changed.
+ */
 export function toUnit(vector: ArrayLike<number>): Float32Array {
   let squares = 0;
   for (let index = 0; index < vector.length; index += 1) squares += vector[index]! ** 2;
@@ -51,7 +54,10 @@ function hash32(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A text as providers get it: models take 8,191 tokens or so and refuse longer texts as a whole; servers refuse empty ones. */
+/**
+ * A text as providers get it: models take 8,191 tokens or so and refuse longer texts as a whole; servers refuse empty
+ * ones.
+ */
 export function sentText(text: string): string {
   return text.slice(0, 8_000).toWellFormed().trim() || ' ';
 }
@@ -72,9 +78,9 @@ const UNSPACED =
 const ACCENTS = /[\u0300-\u036f]/g;
 
 /**
- * What a text is made of, with weights: its words, and the trigrams of their letters. Case, accents, and different ways to
- * write the same characters (Unicode's compatibility forms) make no difference. How often something occurs counts by its
- * logarithm. A text without a word is made of its characters. Pure and deterministic.
+ * What a text is made of, with weights: its words, and the trigrams of their letters. Case, accents, and different ways
+ * to write the same characters (Unicode's compatibility forms) make no difference. How often something occurs counts by
+ * its logarithm. A text without a word is made of its characters. Pure and deterministic.
  */
 function textFeatures(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, { count: number; weight: number }>();

@@ -32,10 +32,10 @@ const CONNECTIONS = 64;
 const TOTAL_MS = 60_000;
 
 /**
- * Embeddings of a server that speaks OpenAI's `/embeddings`. Without `dimensions` the size of the vectors is learnt from the first
- * answer: until then `id` ends in `:?` and equals no stored one. A server whose vectors change their size while the gateway runs is a
- * failure, since old and new ones cannot be compared. Throws a TypeError for a URL or key that cannot work.
- * Source: https://platform.openai.com/docs/api-reference/embeddings
+ * Embeddings of a server that speaks OpenAI's `/embeddings`. Without `dimensions` the size of the vectors is learnt
+ * from the first answer: until then `id` ends in `:?` and equals no stored one. A server whose vectors change their
+ * size while the gateway runs is a failure, since old and new ones cannot be compared. Throws a TypeError for a URL or
+ * key that cannot work. Source: https://platform.openai.com/docs/api-reference/embeddings
  */
 export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAIEmbeddings {
   const { model, dimensions, circuit, clock, ids } = options;
@@ -85,8 +85,9 @@ export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAI
 }
 
 /**
- * The vectors of an answer of `/embeddings`, in the order of the texts, each of length 1. Floats and base64 are understood. Throws
- * `model.upstream` for an answer that has not exactly one vector for each text, or vectors of different sizes.
+ * The vectors of an answer of `/embeddings`, in the order of the texts, each of length 1. Floats and base64 are
+ * understood. Throws `model.upstream` for an answer that has not exactly one vector for each text, or vectors of
+ * different sizes.
  *
  * @param count how many texts were sent
  */

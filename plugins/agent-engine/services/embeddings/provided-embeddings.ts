@@ -39,8 +39,9 @@ interface Connected {
 }
 
 /**
- * Embeddings of a plugin, which may come and go: the embedder is looked up at each call, and held to the promises of `Embeddings`. Throws
- * `model.provider-missing` while no plugin offers it. Until it was connected `id` ends in `:?` and equals no stored one.
+ * Embeddings of a plugin, which may come and go: the embedder is looked up at each call, and held to the promises of
+ * `Embeddings`. Throws `model.provider-missing` while no plugin offers it. Until it was connected `id` ends in `:?` and
+ * equals no stored one.
  */
 export function createProvidedEmbeddings(parts: ProvidedEmbeddingsParts): Embeddings {
   const { name, embedders, settings, circuit, beforeCall, clock, log, totalMs = TOTAL_MS } = parts;

@@ -77,8 +77,8 @@ export function createGuard(options: {
 }
 
 /**
- * Checks what is new in a conversation: the messages of users and tools behind the last answer. Rejects with `guard.input-blocked`, naming the
- * rule, at the first finding; what was said before passed the check when it was new.
+ * Checks what is new in a conversation: the messages of users and tools behind the last answer. Rejects with
+ * `guard.input-blocked`, naming the rule, at the first finding; what was said before passed the check when it was new.
  */
 export async function inspectInput(
   check: Guard['checkInput'],

@@ -18,8 +18,8 @@ export interface SubAgent {
 }
 
 /**
- * An agent with everything that it stands for, sub-agents included, as plain JSON: a run, and a checkpoint of it, keeps the definition that
- * it started with, even if the file changes.
+ * An agent with everything that it stands for, sub-agents included, as plain JSON: a run, and a checkpoint of it, keeps
+ * the definition that it started with, even if the file changes.
  */
 export interface AgentDefinition {
   /** Empty for the default agent. */
@@ -68,8 +68,8 @@ function countAgents({ subAgents }: AgentDefinition): number {
 export const MAX_AGENTS = 32;
 
 /**
- * The kind Agent of agents.d. A sub-agent is built before its supervisor, and the supervisor is rebuilt when a sub-agent changes; cycles are
- * refused. A model is looked up when it is called.
+ * The kind Agent of agents.d. A sub-agent is built before its supervisor, and the supervisor is rebuilt when a
+ * sub-agent changes; cycles are refused. A model is looked up when it is called.
  */
 export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
   return defineKind({

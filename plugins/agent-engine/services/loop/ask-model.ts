@@ -27,8 +27,9 @@ const FOR_ANSWER = 4_096;
 const FOR_PROVIDER = ['reasoning_details'];
 
 /**
- * Asks the frame's model for the next answer. Text and reasoning of the outermost agent leave as they come; those of sub-agents, which may work
- * side by side, do not. Throws errors of `ModelErrors`, and `guard.output-blocked`, which cancels the call.
+ * Asks the frame's model for the next answer. Text and reasoning of the outermost agent leave as they come; those of
+ * sub-agents, which may work side by side, do not. Throws errors of `ModelErrors`, and `guard.output-blocked`, which
+ * cancels the call.
  */
 export async function askModel(
   parts: LoopParts,
@@ -100,7 +101,10 @@ export async function askModel(
   return answer;
 }
 
-/** The id and the name of a call are shown and kept, and a model may write anything into them; its arguments are redacted where they are shown. */
+/**
+ * The id and the name of a call are shown and kept, and a model may write anything into them; its arguments are
+ * redacted where they are shown.
+ */
 function withSafeNames(call: ToolCall, redact: (text: string) => string, newId: () => string): ToolCall {
   const id = redact(call.id) === call.id ? call.id : newId();
   return { ...call, id, function: { ...call.function, name: redact(call.function.name) } };
@@ -139,7 +143,10 @@ interface GuardedText {
   end(): string;
 }
 
-/** Passes text through the output check and redaction, piece by piece. Where `onFinding` does not throw, the text from the finding on is withheld. */
+/**
+ * Passes text through the output check and redaction, piece by piece. Where `onFinding` does not throw, the text from
+ * the finding on is withheld.
+ */
 function guarded(
   guard: Guard,
   secret: string | undefined,
@@ -168,8 +175,9 @@ function refuse({ rule }: Finding): never {
 const STAYS = 400;
 
 /**
- * The conversation within `maxTokens` (estimated) as far as shortening outputs of tools makes it so: the oldest first, each with a note, those of
- * the last step never. Nothing else is touched, and no message left out: when it is still too long, the provider says so. Pure.
+ * The conversation within `maxTokens` (estimated) as far as shortening outputs of tools makes it so: the oldest first,
+ * each with a note, those of the last step never. Nothing else is touched, and no message left out: when it is still
+ * too long, the provider says so. Pure.
  */
 export function fitWindow(messages: readonly ChatMessage[], maxTokens: number): readonly ChatMessage[] {
   let excess = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0) - maxTokens;

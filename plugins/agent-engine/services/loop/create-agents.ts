@@ -168,7 +168,10 @@ function withWords(
   return Object.fromEntries(entries);
 }
 
-/** An answer as it may be shown and kept; results of tools were redacted before the model saw them. Signed thoughts are the provider's alone. */
+/**
+ * An answer as it may be shown and kept; results of tools were redacted before the model saw them. Signed thoughts are
+ * the provider's alone.
+ */
 function redactMessage(message: ChatMessage, redact: (text: string) => string): ChatMessage {
   if (message.role !== 'assistant') return message;
   const { reasoning_details: _, ...shown } = message;

@@ -12,7 +12,8 @@ const MAX_ANSWER = 32_768;
 const MAX_PROBLEMS = 100;
 
 /**
- * Throws `agent.decision-invalid`, with all problems, unless each open interrupt has a decision that fits it, and nothing else is decided.
+ * Throws `agent.decision-invalid`, with all problems, unless each open interrupt has a decision that fits it, and
+ * nothing else is decided.
  */
 export function checkDecisions(root: Frame, decisions: Given, check: ArgumentCheck): void {
   const problems: FieldError[] = [];

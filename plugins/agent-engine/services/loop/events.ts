@@ -2,9 +2,9 @@
 export type Emit<E> = (event: E) => Promise<void>;
 
 /**
- * The events of a piece of work, as it emits them; ends with it, or throws what it throws. The work begins with the first `next()` and goes no
- * faster than its reader. Its signal is aborted with the caller's, and when the reader leaves; then the work is waited for, so that nothing is
- * left running.
+ * The events of a piece of work, as it emits them; ends with it, or throws what it throws. The work begins with the
+ * first `next()` and goes no faster than its reader. Its signal is aborted with the caller's, and when the reader
+ * leaves; then the work is waited for, so that nothing is left running.
  */
 export async function* eventsOf<E>(
   caller: AbortSignal,
@@ -58,8 +58,8 @@ export async function* eventsOf<E>(
 }
 
 /**
- * Does `work` for each item, at most `limit` at one time. After a failure nothing new is begun, `stop` is called, what is under way is waited for,
- * and the first failure is thrown: nothing is left running.
+ * Does `work` for each item, at most `limit` at one time. After a failure nothing new is begun, `stop` is called, what
+ * is under way is waited for, and the first failure is thrown: nothing is left running.
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -24,9 +24,10 @@ type Execution = { readonly outcome: Outcome } | { readonly question: Question }
 export type ExecutionParts = Pick<LoopParts, 'receipts' | 'database' | 'clock' | 'guard'>;
 
 /**
- * Runs a tool for a call and writes its receipt, in this order, before the model or the caller sees the result. Where work is done again
- * (`idempotencyId`), a call that has a receipt is not run: the recorded result counts. Throws what the receipts throw, and the reason of the
- * turn's signal; a call that the signal cut off leaves a receipt that does not keep it from being run again.
+ * Runs a tool for a call and writes its receipt, in this order, before the model or the caller sees the result. Where
+ * work is done again (`idempotencyId`), a call that has a receipt is not run: the recorded result counts. Throws what
+ * the receipts throw, and the reason of the turn's signal; a call that the signal cut off leaves a receipt that does
+ * not keep it from being run again.
  */
 export async function execute(
   parts: ExecutionParts,
@@ -109,8 +110,8 @@ function idempotencyIdOf({ context }: Pick<Turn, 'context'>, position: string): 
 }
 
 /**
- * What a receipt keeps of a text, JSON or not: redacted, then cut. Tools may return texts of any length, so no more is redacted than is needed for
- * the kept part to be whole.
+ * What a receipt keeps of a text, JSON or not: redacted, then cut. Tools may return texts of any length, so no more is
+ * redacted than is needed for the kept part to be whole.
  */
 function kept({ redact }: LoopParts['guard'], text: string): string {
   const bounded = text.slice(0, 2 * MAX_RECEIPT_TEXT).toWellFormed();
@@ -118,8 +119,8 @@ function kept({ redact }: LoopParts['guard'], text: string): string {
 }
 
 /**
- * The outcome that the model reads: what the receipt says. Where work is done again and the model now calls something else at this place, it learns
- * what was done.
+ * The outcome that the model reads: what the receipt says. Where work is done again and the model now calls something
+ * else at this place, it learns what was done.
  */
 async function outcomeOf(
   { guard }: ExecutionParts,
@@ -162,8 +163,8 @@ interface Attempt {
 const TOOL_TIMEOUT = 60_000;
 
 /**
- * Runs a tool once, within its deadline. Never rejects: what the tool throws is its result, in words that the model may read. A tool that ignores
- * its signal is not waited for.
+ * Runs a tool once, within its deadline. Never rejects: what the tool throws is its result, in words that the model may
+ * read. A tool that ignores its signal is not waited for.
  */
 async function attempt(
   tool: Tool,

@@ -18,7 +18,10 @@ export interface FrameExperience {
   end(): void;
 }
 
-/** Begins a run with the plugins that learn from it, and puts their advice into the frame. Not a promise where there are none. */
+/**
+ * Begins a run with the plugins that learn from it, and puts their advice into the frame. Not a promise where there are
+ * none.
+ */
 export type OpenExperience = (
   turn: Turn,
   frame: Frame,

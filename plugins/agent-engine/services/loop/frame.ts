@@ -54,8 +54,9 @@ export interface Turn {
 }
 
 /*
- * The state of a run, as plain JSON. An agent's run is a frame; a sub-agent's frame stands in the call by which its supervisor handed over, so that
- * a whole turn is one tree. What is here is what a checkpoint keeps: never remove a member, and let new ones be absent in old checkpoints.
+ * The state of a run, as plain JSON. An agent's run is a frame; a sub-agent's frame stands in the call by which its
+ * supervisor handed over, so that a whole turn is one tree. What is here is what a checkpoint keeps: never remove a
+ * member, and let new ones be absent in old checkpoints.
  */
 
 /** The result of a call as the model reads it. Redacted, and of bounded length. */
@@ -97,7 +98,10 @@ export type CallStatus =
 /** A call of the model's last answer. */
 export interface StepCall {
   readonly call: ToolCall;
-  /** Its place in the turn, by order and not by time: `2`, or `2.1` for the first call of the sub-agent that call 2 began. */
+  /**
+   * Its place in the turn, by order and not by time: `2`, or `2.1` for the first call of the sub-agent that call 2
+   * began.
+   */
   readonly position: string;
   status: CallStatus;
 }
@@ -136,7 +140,10 @@ export interface Frame {
   /** Of the last answer. */
   text: string;
   step?: Step | undefined;
-  /** What the plugins that learn from the run returned when it began: text behind the system prompt, and their memos by plugin name. */
+  /**
+   * What the plugins that learn from the run returned when it began: text behind the system prompt, and their memos by
+   * plugin name.
+   */
   experience?: { readonly advice: string; readonly memos: Readonly<Record<string, unknown>> };
   /** Of the outermost frame alone. */
   readonly request: Pick<AgentRunRequest, 'parameters' | 'clientTools' | 'toolChoice'>;
@@ -185,7 +192,10 @@ export interface CheckpointState {
   readonly maxModelCalls: number;
 }
 
-/** The state of a checkpoint. Throws `agent.checkpoint-invalid` for one that was written by a version that this one does not know. */
+/**
+ * The state of a checkpoint. Throws `agent.checkpoint-invalid` for one that was written by a version that this one does
+ * not know.
+ */
 export function asState({ state }: Checkpoint): CheckpointState {
   if (isJsonObject(state) && state.version === 1 && isJsonObject(state.frame))
     return state as unknown as CheckpointState;

@@ -11,7 +11,9 @@ export interface ToolsParts extends ExecutionParts {
   readonly toolCatalog: ToolCatalog;
   readonly checkArguments: ArgumentCheck;
   readonly ids: Ids;
-  /** The live resources of the kind Agent: a tool that one of them may use with an approval only cannot be called here. */
+  /**
+   * The live resources of the kind Agent: a tool that one of them may use with an approval only cannot be called here.
+   */
   readonly agents: Pick<ResourceView<AgentDefinition>, 'list'>;
 }
 

@@ -30,9 +30,9 @@ const NO_APPROVAL = notRun('This tool needs the approval of a person, and no per
 const AT_LIMIT = notRun('The call was not made: the turn has reached its limit of model calls.');
 
 /**
- * Runs an agent, or goes on with one that was paused, until its model answers without calls, calls a tool of the caller, a person has to be
- * asked, or the limit of model calls is reached. The frame holds all that was done. Throws errors of `ModelErrors` and `GuardErrors`, what the
- * receipts throw, and the reason of the turn's signal.
+ * Runs an agent, or goes on with one that was paused, until its model answers without calls, calls a tool of the
+ * caller, a person has to be asked, or the limit of model calls is reached. The frame holds all that was done. Throws
+ * errors of `ModelErrors` and `GuardErrors`, what the receipts throw, and the reason of the turn's signal.
  */
 export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Promise<FrameEnd> {
   const toolbox = await openToolbox(parts.toolCatalog, turn, frame);

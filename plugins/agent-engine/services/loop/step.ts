@@ -4,8 +4,9 @@ import type { Answer } from './answer.ts';
 import type { Frame, Outcome, Step, StepCall } from './frame.ts';
 
 /**
- * How an answer ends the turn; undefined for one whose calls are to be made. Calls count, whatever the finish reason, unless the answer was cut
- * (`length`) or withheld (`content_filter`): such calls may be incomplete, and are not made. Pure.
+ * How an answer ends the turn; undefined for one whose calls are to be made. Calls count, whatever the finish reason,
+ * unless the answer was cut (`length`) or withheld (`content_filter`): such calls may be incomplete, and are not made.
+ * Pure.
  */
 export function finishOf({
   calls,
@@ -43,8 +44,8 @@ export function beginStep(
 }
 
 /**
- * Ends a step; undefined while some call still waits. `messages` are the answer, then the results in the order of the calls;
- * `clientCalls` are those that the caller answers. Pure.
+ * Ends a step; undefined while some call still waits. `messages` are the answer, then the results in the order of the
+ * calls; `clientCalls` are those that the caller answers. Pure.
  */
 export function closeStep(
   step: Step,
@@ -65,7 +66,9 @@ export function closeStep(
   return { messages: [message, ...results], clientCalls };
 }
 
-/** Providers would refuse every request that holds malformed arguments; the model has read in the result what was wrong. */
+/**
+ * Providers would refuse every request that holds malformed arguments; the model has read in the result what was wrong.
+ */
 function withReadableArguments(call: ToolCall): ToolCall {
   try {
     if (isJsonObject(JSON.parse(call.function.arguments))) return call;

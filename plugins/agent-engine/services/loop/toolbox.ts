@@ -17,8 +17,8 @@ export const DELEGATION = {
 } as const;
 
 /**
- * Collects what a frame's agent may call: the caller's tools, which win, its sub-agents, and the tools of the catalog. Tools of the YAML that are
- * not there now are logged and left out.
+ * Collects what a frame's agent may call: the caller's tools, which win, its sub-agents, and the tools of the catalog.
+ * Tools of the YAML that are not there now are logged and left out.
  */
 export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame) {
   const { agent, request } = frame;

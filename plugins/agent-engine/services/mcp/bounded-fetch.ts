@@ -6,8 +6,8 @@ const END_BYTES = 4;
 const ENDS = ['\n\n', '\r\n\r\n', '\r\r'];
 
 /**
- * Makes a `fetch` whose answers fail, and close their connection, once one message is too long: an answer as a whole, of an event stream one event. The
- * library reads a message into memory before it looks at it.
+ * Makes a `fetch` whose answers fail, and close their connection, once one message is too long: an answer as a whole,
+ * of an event stream one event. The library reads a message into memory before it looks at it.
  *
  * @param onTooLong is told before the answer fails, in the asynchronous context of the request
  */
@@ -39,7 +39,10 @@ function allBytes() {
   };
 }
 
-/** The bytes since the last event ended; of several events in one chunk only the last one counts, since a chunk is short. */
+/**
+ * The bytes since the last event ended; of several events in one chunk only the last one counts, since a chunk is
+ * short.
+ */
 function eventBytes() {
   let bytes = 0;
   let before = Buffer.alloc(0);

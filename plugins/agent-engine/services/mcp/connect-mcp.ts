@@ -27,8 +27,8 @@ const MAX_PAGES = 10;
 const CONNECT_MS = 10_000;
 
 /**
- * The library would check results by the schemas of the server, which is not trusted: their regular expressions could take for ever. For the model results
- * are text in any case.
+ * The library would check results by the schemas of the server, which is not trusted: their regular expressions could
+ * take for ever. For the model results are text in any case.
  */
 const NO_VALIDATOR: jsonSchemaValidator = {
   getValidator<T>(): JsonSchemaValidator<T> {
@@ -45,8 +45,9 @@ export interface McpListener {
 }
 
 /**
- * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in any case. The transports
- * follow redirects within the origin only. A connection that breaks closes, or fails the requests that wait for it, within a few seconds.
+ * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in
+ * any case. The transports follow redirects within the origin only. A connection that breaks closes, or fails the
+ * requests that wait for it, within a few seconds.
  *
  * @param version the gateway's, which is sent to the server
  */
@@ -76,7 +77,8 @@ export async function connectMcp(
     await client.close();
     throw error;
   }
-  // All answers come on one stream. The library reopens it when it breaks, but the session and its answers are lost with the first one.
+  // All answers come on one stream. The library reopens it when it breaks, but the session and its answers are lost
+  // with the first one.
   client.onerror = (error) => {
     if (error instanceof SseError) client.close().catch(() => {});
     if (TOO_LONG_FOR_BUFFER.test(error.message)) client.tellTooLong();
@@ -93,7 +95,10 @@ const calling = new AsyncLocalStorage<{ isTooLong: boolean }>();
 /** A call failed since the server sent a longer result than is read. */
 class TooLongError extends Error {}
 
-/** Knows which call of a tool fails since its result is too long: the library says of it what it says of any connection that broke. */
+/**
+ * Knows which call of a tool fails since its result is too long: the library says of it what it says of any connection
+ * that broke.
+ */
 class CallingClient extends Client {
   readonly #calls = new Set<{ isTooLong: boolean }>();
 
@@ -109,7 +114,10 @@ class CallingClient extends Client {
     }
   }
 
-  /** The request at hand got a message that is too long; on a stream that all requests share it can be told of a single one only. */
+  /**
+   * The request at hand got a message that is too long; on a stream that all requests share it can be told of a single
+   * one only.
+   */
   tellTooLong(): void {
     const [only] = this.#calls.size === 1 ? this.#calls : [];
     const call = calling.getStore() ?? only;
@@ -175,7 +183,10 @@ function onlyThese(env: Readonly<Record<string, string>>): Record<string, string
 /** Data of the error that ends a request whose stream broke. No server can send this very object. */
 const BROKEN = Object.freeze({});
 
-/** Ends a request whose stream ended without its answer, and could not be resumed: the library would let it wait until its timeout. */
+/**
+ * Ends a request whose stream ended without its answer, and could not be resumed: the library would let it wait until
+ * its timeout.
+ */
 class HttpTransport extends StreamableHTTPClientTransport {
   override send(...[message, options]: Parameters<StreamableHTTPClientTransport['send']>): Promise<void> {
     const requests = [message].flat().filter((one) => 'id' in one && 'method' in one);
@@ -200,7 +211,8 @@ export function failureOf(error: unknown): McpFailure {
   if (error instanceof TooLongError) return 'too-long';
   if (error instanceof ProtocolError) return error.data === BROKEN ? 'broken' : 'answer';
   if (error instanceof SdkHttpError) {
-    // A server answers 404 if it does not know the session (any more); servers that follow the examples of the project's library answer 400.
+    // A server answers 404 if it does not know the session (any more); servers that follow the examples of the
+    // project's library answer 400.
     if (error.status === 400 || error.status === 404) return 'refused';
     // A new connection has the credential as it is now.
     if (error.status === 401) return 'refused';

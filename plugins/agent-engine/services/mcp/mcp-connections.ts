@@ -13,8 +13,9 @@ interface Connection {
 }
 
 /**
- * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `too-long`: the call was carried out, and its result
- * is not read. `refused`: the connection is unusable, and nothing was done. `broken`: the connection is unusable, and what was done is not known.
+ * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `too-long`: the
+ * call was carried out, and its result is not read. `refused`: the connection is unusable, and nothing was done.
+ * `broken`: the connection is unusable, and what was done is not known.
  */
 export type McpFailure = 'answer' | 'harmless' | 'too-long' | 'refused' | 'broken';
 
@@ -94,8 +95,8 @@ export function createMcpConnections({ server, open, failureOf, clock }: McpConn
 
   return {
     /**
-     * Runs `work` on the tenant's connection, which is made when there is none, and once more on a new one where the server refused the old one. Throws what
-     * `work` throws, `mcp.unavailable` and `mcp.busy`.
+     * Runs `work` on the tenant's connection, which is made when there is none, and once more on a new one where the
+     * server refused the old one. Throws what `work` throws, `mcp.unavailable` and `mcp.busy`.
      */
     async use<T>(tenantId: string, work: (client: Client) => Promise<T>): Promise<T> {
       const isNew = !connections.has(tenantId);

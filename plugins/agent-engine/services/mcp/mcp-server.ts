@@ -79,7 +79,8 @@ function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[])
 
 async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
   const references = Object.values({ ...spec.headers, ...spec.env });
-  // Secrets are resolved for each connection, since they may change. What cannot be read is reported here, unless it is in a plugin's store: the plugin may start later.
+  // Secrets are resolved for each connection, since they may change. What cannot be read is reported here, unless it is
+  // in a plugin's store: the plugin may start later.
   if (!references.some(isStoreReference)) await resolve(spec, parts.resolveSecret);
   const end = new AbortController();
   // Loaded when the first tool is asked for: most deployments have no MCP server.
@@ -115,7 +116,10 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   };
 }
 
-/** Caches the tools of each connection for a while, or until the server says that they changed: agents list them before each turn. */
+/**
+ * Caches the tools of each connection for a while, or until the server says that they changed: agents list them before
+ * each turn.
+ */
 function createToolLists(server: string, { clock, log }: Pick<McpKindParts, 'clock' | 'log'>) {
   const known = new WeakMap<Client, { tools: readonly McpTool[]; until: number }>();
   // Each connection lists them again every half a minute.

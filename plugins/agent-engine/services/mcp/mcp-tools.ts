@@ -5,7 +5,10 @@ import type { McpServerSpec } from '../../kinds/mcp-server.ts';
 import { McpErrors, type McpFailure } from './mcp-connections.ts';
 import type { McpServer } from './mcp-server.ts';
 
-/** The tools of all MCP servers of agents.d; a fresh array at each call. A call holds the version of the server that it began with. */
+/**
+ * The tools of all MCP servers of agents.d; a fresh array at each call. A call holds the version of the server that it
+ * began with.
+ */
 export function mcpToolSources(servers: ResourceView<McpServer>): () => readonly ToolSource[] {
   return () => servers.list().map(({ name }) => mcpToolSource(name, servers));
 }
@@ -79,7 +82,8 @@ async function call(
   } catch (error) {
     signal.throwIfAborted();
     const failure = error instanceof GatewayError ? undefined : await failureOf(error);
-    // What the server says about the arguments helps the model to do better; what broke on the way is the operator's business.
+    // What the server says about the arguments helps the model to do better; what broke on the way is the operator's
+    // business.
     if (failure === 'answer') return { content: (error as Error).message, isError: true };
     log.warn({ err: error, mcp_server: server, tool: asked.name }, 'a call of an MCP server failed');
     if (failure === 'too-long') return { content: TOO_LONG, isError: true };

@@ -1,5 +1,6 @@
 /**
- * Gives the calls of one answer ids by which they find their results: each keeps the one that it has, unless that is empty or another call's.
+ * Gives the calls of one answer ids by which they find their results: each keeps the one that it has, unless that is
+ * empty or another call's.
  *
  * @param newId makes an id that no call has
  */

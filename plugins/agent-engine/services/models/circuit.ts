@@ -29,8 +29,8 @@ type Admission = 'regular' | 'probe';
 type Evidence = 'answers' | 'fails' | 'none';
 
 /**
- * Lets a call in, or not (undefined). A probe moves the time of the next one on, so that there is one in each `openMs`, and
- * a probe that hangs does not keep other calls out for longer.
+ * Lets a call in, or not (undefined). A probe moves the time of the next one on, so that there is one in each `openMs`,
+ * and a probe that hangs does not keep other calls out for longer.
  */
 export function admit(
   state: CircuitState,
@@ -43,8 +43,8 @@ export function admit(
 }
 
 /**
- * The state after a call. Any answer closes the circuit. While it is open only a probe's failure counts: calls that had begun
- * before it opened would keep it open for as long as their deadlines are.
+ * The state after a call. Any answer closes the circuit. While it is open only a probe's failure counts: calls that had
+ * begun before it opened would keep it open for as long as their deadlines are.
  */
 export function learn(
   state: CircuitState,
@@ -74,8 +74,8 @@ const NOTHING_WAS_ASKED = codes(
 );
 
 /**
- * What an error of a call shows about its provider. A refusal (400, 401, 404, 429) is an answer. A caller that left, a full
- * queue of the gateway and mistakes of the gateway show nothing.
+ * What an error of a call shows about its provider. A refusal (400, 401, 404, 429) is an answer. A caller that left, a
+ * full queue of the gateway and mistakes of the gateway show nothing.
  */
 export function evidenceOf(error: unknown): Evidence {
   if (!(error instanceof GatewayError)) return 'none';
@@ -119,8 +119,8 @@ const MOST_ENDPOINTS = 1000;
 export type Circuits = ReturnType<typeof createCircuits>;
 
 /**
- * Breakers that share nothing but their settings. Each process has its own: it learns within a few calls what the others
- * know. There are no timers: the first call after the pause is the probe.
+ * Breakers that share nothing but their settings. Each process has its own: it learns within a few calls what the
+ * others know. There are no timers: the first call after the pause is the probe.
  */
 export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_CIRCUIT }: CircuitsParts) {
   const circuits = recentMap<Circuit>(MOST_ENDPOINTS);

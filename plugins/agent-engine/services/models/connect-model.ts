@@ -73,8 +73,9 @@ export interface ConnectedModel {
 }
 
 /**
- * The client of a model's provider, and the circuit breaker before it. No connection is made before the first call. A package of the AI SDK
- * is loaded here, with the adapter, and not before. Rejects, saying why in words that may be shown.
+ * The client of a model's provider, and the circuit breaker before it. No connection is made before the first call. A
+ * package of the AI SDK is loaded here, with the adapter, and not before. Rejects, saying why in words that may be
+ * shown.
  */
 export async function connectModel(
   spec: ModelSpec,

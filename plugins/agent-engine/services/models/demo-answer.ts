@@ -32,8 +32,8 @@ const RESULT_CHARS = 1000;
 const QUOTED_MESSAGES = 5;
 
 /**
- * The answer to a conversation, calls or else a text: a pure function. Of the tools it calls only functions. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
- * provider would.
+ * The answer to a conversation, calls or else a text: a pure function. Of the tools it calls only functions. Throws
+ * `model.rejected` for a `tool_choice` that cannot be met, as a provider would.
  */
 export function answerAsDemo(asked: ChatRequest): { text: string; calls: readonly DemoToolCall[] } {
   const request = { ...asked, tools: (asked.tools ?? []).filter(({ type }) => type === 'function') };

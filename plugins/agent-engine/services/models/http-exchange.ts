@@ -31,7 +31,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   /** @param onClose called once, when undici holds nothing of this request any more */
   constructor(pool: Dispatcher, request: Dispatcher.DispatchOptions, onClose: () => void) {
     this.#onClose = onClose;
-    // Every caller awaits `head` or cancels; a cancelled exchange whose `head` is not awaited is no unhandled rejection.
+    // Every caller awaits `head` or cancels; a cancelled exchange whose `head` is not awaited is no unhandled
+    // rejection.
     this.#head.promise.catch(() => {});
     pool.dispatch(request, this);
   }

@@ -18,8 +18,9 @@ interface Keyed {
 }
 
 /**
- * A client that requests its key at each call, since it is in a plugin's store: the plugin may start later than the model, and the key may change. With another key the
- * provider is connected again; calls in flight end on the old connection. Throws `model.key-unavailable` while there is no key.
+ * A client that requests its key at each call, since it is in a plugin's store: the plugin may start later than the
+ * model, and the key may change. With another key the provider is connected again; calls in flight end on the old
+ * connection. Throws `model.key-unavailable` while there is no key.
  */
 export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts): {
   readonly client: ModelClient;

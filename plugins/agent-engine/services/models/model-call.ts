@@ -64,8 +64,9 @@ const WORTH_A_FALLBACK = new Set(
 );
 
 /**
- * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and is measured; when it
- * fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a stream that breaks later has answered.
+ * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and
+ * is measured; when it fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a
+ * stream that breaks later has answered.
  */
 export function createModelCall(parts: ModelCallParts): Model {
   const { info, acquire, metrics, logFailure, clock, timeout } = parts;
@@ -123,7 +124,9 @@ export function createModelCall(parts: ModelCallParts): Model {
     const start = clock.monotonic();
     const seconds = () => (clock.monotonic() - start) / 1000;
     let passage: Passage | undefined;
-    /** `ok`, `aborted`, or the last part of the error's code. A stream that its reader leaves early counts as aborted. */
+    /**
+     * `ok`, `aborted`, or the last part of the error's code. A stream that its reader leaves early counts as aborted.
+     */
     let outcome = 'aborted';
 
     function answered(): void {
@@ -136,7 +139,10 @@ export function createModelCall(parts: ModelCallParts): Model {
       hasAnswered: false,
       /** What the call consumed, where the provider says so. */
       usage: undefined as Usage | null | undefined,
-      /** Throws where the provider is not to be asked. A caller that has left gets `model.aborted`, and is no probe of a circuit. */
+      /**
+       * Throws where the provider is not to be asked. A caller that has left gets `model.aborted`, and is no probe of a
+       * circuit.
+       */
       enter(): void {
         if (circuit !== undefined && signal.aborted) throw ModelErrors.aborted();
         passage = circuit?.enter();
@@ -151,7 +157,10 @@ export function createModelCall(parts: ModelCallParts): Model {
         attempt.usage = usage;
         outcome = 'ok';
       },
-      /** Throws the error as the caller has to see it, unless `next` is to be asked and `end` has not passed; that is counted as a fallback. */
+      /**
+       * Throws the error as the caller has to see it, unless `next` is to be asked and `end` has not passed; that is
+       * counted as a fallback.
+       */
       failed(thrown: unknown, next: ModelEndpoint | undefined, end: number): void {
         if (!attempt.hasAnswered) passage?.failed(thrown);
         const error = explain?.(thrown) ?? thrown;

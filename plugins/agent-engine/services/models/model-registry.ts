@@ -35,8 +35,8 @@ const MAX_NAMED = 20;
 /**
  * The models of the deployment, by alias.
  *
- * - An alias of agents.d takes precedence over everything else with its name; files come and go. A call holds the versions that it began
- *   with: a reload does not cut it off.
+ * - An alias of agents.d takes precedence over everything else with its name; files come and go. A call holds the
+ *   versions that it began with: a reload does not cut it off.
  * - `demo` is the built-in model.
  * - No `LLM_API_URL`: `default` is the demo model.
  * - `LLM_API_URL` and `LLM_MODEL`: `default` and the model's own name both lead to it; other names do not exist.

@@ -31,7 +31,10 @@ interface ModelKindParts extends ConnectParts {
   readonly resolveSecret: (reference: string) => Promise<string>;
 }
 
-/** The kind Model of agents.d. A key is read when its model is built, or at each call if it is in a plugin's store, and no connection is made before the first call. */
+/**
+ * The kind Model of agents.d. A key is read when its model is built, or at each call if it is in a plugin's store, and
+ * no connection is made before the first call.
+ */
 export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpec, ModelResource> {
   return {
     ...ModelKind,
@@ -124,7 +127,10 @@ export function infoOf(alias: string, spec: ModelSpec, now: number): ModelInfo {
   };
 }
 
-/** Says in the log when a file of agents.d takes the alias `default` from the server in `LLM_API_URL`, and when it gives it back. */
+/**
+ * Says in the log when a file of agents.d takes the alias `default` from the server in `LLM_API_URL`, and when it gives
+ * it back.
+ */
 export function logShadowedDefault(
   resources: ResourceView<ModelResource>,
   apiUrl: string | undefined,

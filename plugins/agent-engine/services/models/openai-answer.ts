@@ -39,8 +39,9 @@ function soundChoice(
 }
 
 /**
- * Turns the bytes of a provider's event stream into chunks. Any split of the bytes gives the same chunks. A `finish_reason` is what makes an answer whole: a stream without one is an error even
- * when it says `[DONE]`, and one with it is whole even when `[DONE]` is missing.
+ * Turns the bytes of a provider's event stream into chunks. Any split of the bytes gives the same chunks. A
+ * `finish_reason` is what makes an answer whole: a stream without one is an error even when it says `[DONE]`, and one
+ * with it is whole even when `[DONE]` is missing.
  *
  * @param maxEventChars the largest single event, in characters
  * @param redact cleans what a provider's error event says before it is logged
@@ -95,8 +96,8 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact, newId:
       return chunks;
     },
     /**
-     * To be called when the stream is over or its body has ended. Throws `model.upstream` when an event was an error, too large or no chat
-     * completion chunk, and when no `finish_reason` was seen.
+     * To be called when the stream is over or its body has ended. Throws `model.upstream` when an event was an error,
+     * too large or no chat completion chunk, and when no `finish_reason` was seen.
      */
     end(): void {
       if (failure !== undefined) throw failure;
@@ -131,8 +132,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * A provider's usage, where both of its counts are valid; undefined otherwise, as if the provider had not counted: a broken number
- * must not become a bill or spoil a metric, and is no reason to refuse a whole answer. Pure.
+ * A provider's usage, where both of its counts are valid; undefined otherwise, as if the provider had not counted: a
+ * broken number must not become a bill or spoil a metric, and is no reason to refuse a whole answer. Pure.
  */
 export function countedUsage(usage: Usage | null | undefined): Usage | null | undefined {
   if (usage === null || usage === undefined) return usage;

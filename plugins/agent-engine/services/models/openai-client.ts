@@ -17,7 +17,10 @@ export interface OpenAIClientOptions extends ConnectionOptions {
   readonly apiUrl: string;
   /** Sent as a bearer token; absent for servers that need none. */
   readonly apiKey?: string | undefined;
-  /** Ask for usage in streams (`stream_options`). Default true; false for servers that refuse it, which are not metered then. */
+  /**
+   * Ask for usage in streams (`stream_options`). Default true; false for servers that refuse it, which are not metered
+   * then.
+   */
   readonly includeUsage?: boolean;
   /** One event of a stream, in characters. Default 1,048,576. */
   readonly eventChars?: number;
@@ -116,10 +119,10 @@ interface ProviderEndpoint {
 }
 
 /**
- * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, the route is appended to it,
- * whether it ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
- * (`?api-version=…`) is kept. Throws for what `parseBaseUrl` refuses, and for a URL that ends in the route already, to which no
- * server would answer.
+ * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, the route is appended to it, whether it
+ * ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
+ * (`?api-version=…`) is kept. Throws for what `parseBaseUrl` refuses, and for a URL that ends in the route already, to
+ * which no server would answer.
  *
  * @example
  * providerEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
@@ -135,7 +138,10 @@ export function providerEndpoint(apiUrl: string, route = '/chat/completions'): P
   return { origin, path: `${base}${route}${search}` };
 }
 
-/** Reads a base URL. Throws for one that is not http(s), or that holds a user name or password, since URLs are logged and shown. */
+/**
+ * Reads a base URL. Throws for one that is not http(s), or that holds a user name or password, since URLs are logged
+ * and shown.
+ */
 export function parseBaseUrl(apiUrl: string): URL {
   const url = URL.parse(apiUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {

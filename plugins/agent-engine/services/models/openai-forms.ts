@@ -3,8 +3,9 @@ import type { ChatChunk, ChatDelta, ChatMessage, ToolCall, ToolCallDelta } from 
 import { createCallIds } from './call-ids.ts';
 
 /*
- * Servers that say they speak OpenAI's format write parts of it in forms of their own: content in parts, arguments that are no text, calls without
- * ids, pieces of calls that repeat the id and the name or set them to null. Here they get the form that all readers of the port rely on.
+ * Servers that say they speak OpenAI's format write parts of it in forms of their own: content in parts, arguments that
+ * are no text, calls without ids, pieces of calls that repeat the id and the name or set them to null. Here they get
+ * the form that all readers of the port rely on.
  */
 
 type Forms = Readonly<Record<string, unknown>>;
@@ -23,8 +24,8 @@ interface OpenCall {
 }
 
 /**
- * Brings the choices of one stream into OpenAI's form; undefined where one is malformed. A choice beyond the first was not asked for, and is left out. Choices
- * in the right form stay the same object.
+ * Brings the choices of one stream into OpenAI's form; undefined where one is malformed. A choice beyond the first was
+ * not asked for, and is left out. Choices in the right form stay the same object.
  *
  * @param newId makes an id for a call that has none, or that has the id of another call
  */
@@ -107,7 +108,10 @@ function isPieceOfText(choices: readonly unknown[]): choices is ChatChunk['choic
   return (delta.refusal ?? delta.tool_calls ?? undefined) === undefined;
 }
 
-/** The same for the message of a plain answer, whose role is always the assistant's. A call in a server's own form, which has no function, stays as it is. */
+/**
+ * The same for the message of a plain answer, whose role is always the assistant's. A call in a server's own form,
+ * which has no function, stays as it is.
+ */
 export function soundMessage(message: object, newId: () => string): ChatMessage | undefined {
   const sound = soundText({ ...message, role: 'assistant' } as Forms) as ChatMessage | undefined;
   const calls: unknown = sound?.tool_calls ?? undefined;
@@ -125,8 +129,8 @@ export function soundMessage(message: object, newId: () => string): ChatMessage 
 }
 
 /**
- * Members that are text or nothing, in a delta as in a message: parts of content are joined, and those that are thoughts become `reasoning_content`. Undefined
- * where the content is something else.
+ * Members that are text or nothing, in a delta as in a message: parts of content are joined, and those that are
+ * thoughts become `reasoning_content`. Undefined where the content is something else.
  */
 function soundText<T extends Forms>(said: T): T | undefined {
   const { content, refusal } = said;

@@ -27,8 +27,9 @@ export interface ProvidedClientParts {
 }
 
 /**
- * A model of a plugin's provider, which may come and go: it is looked up at each call. Holds the plugin to the promises of `ModelClient`: deadlines, errors
- * of `ModelErrors`, answers that are whole and in OpenAI's form. Throws `model.provider-missing` while no plugin offers the provider.
+ * A model of a plugin's provider, which may come and go: it is looked up at each call. Holds the plugin to the promises
+ * of `ModelClient`: deadlines, errors of `ModelErrors`, answers that are whole and in OpenAI's form. Throws
+ * `model.provider-missing` while no plugin offers the provider.
  */
 export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
   const { spec, apiKey, providers, timeouts, beforeCall, clock, ids, log } = parts;
@@ -99,7 +100,8 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       } catch (error) {
         throw providedFailure(error, signal, spec.provider, log);
       } finally {
-        // `return` of a generator waits for the `next` that hangs: the signal reaches what it waits for. Not awaited, for the same reason.
+        // `return` of a generator waits for the `next` that hangs: the signal reaches what it waits for. Not awaited,
+        // for the same reason.
         if (open !== undefined) {
           left.abort(ModelErrors.aborted());
           open.return?.().catch((err: unknown) => log.debug({ err }, 'a model call did not end well'));

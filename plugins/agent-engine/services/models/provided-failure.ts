@@ -6,8 +6,8 @@ const KNOWN: ReadonlySet<string> = new Set(
 );
 
 /**
- * The error that a caller gets for a failure in the code of a plugin's provider: the reason why the call ended, an error of `ModelErrors` as it is, and for everything else
- * a failure of the provider. The log has the rest.
+ * The error that a caller gets for a failure in the code of a plugin's provider: the reason why the call ended, an
+ * error of `ModelErrors` as it is, and for everything else a failure of the provider. The log has the rest.
  *
  * @param signal of the call
  */

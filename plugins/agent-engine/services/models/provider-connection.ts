@@ -80,7 +80,8 @@ const ERROR_BODY_MS = 5000;
 export type ProviderConnection = ReturnType<typeof createProviderConnection>;
 
 /**
- * Connects to one provider. Disposing it breaks the calls that are still in flight. Redirects are not followed: the credential is for this server alone.
+ * Connects to one provider. Disposing it breaks the calls that are still in flight. Redirects are not followed: the
+ * credential is for this server alone.
  *
  * @param origin `https://api.example.com`
  */
@@ -134,7 +135,9 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     return { error, isRetryable, retryAfterMs };
   }
 
-  /** Sends a call, with retries where they help, until a response begins with success. Throws errors of `ModelErrors`. */
+  /**
+   * Sends a call, with retries where they help, until a response begins with success. Throws errors of `ModelErrors`.
+   */
   async function send(call: ProviderCall): Promise<ProviderResponse> {
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await attempt(call);

@@ -9,8 +9,9 @@ const LONGEST_RETRY_AFTER_SECONDS = 86_400;
 
 /**
  * The error for a response that is not a success: 400 is the caller's mistake and says why, 429 stays 429, everything
- * else is an upstream failure of which the caller learns the status alone. The codes by which clients decide stay what they
- * are: a conversation that is too long, a filter, a used-up quota. The provider's sentence goes, sanitized, into `cause`, for the operator's log.
+ * else is an upstream failure of which the caller learns the status alone. The codes by which clients decide stay what
+ * they are: a conversation that is too long, a filter, a used-up quota. The provider's sentence goes, sanitized, into
+ * `cause`, for the operator's log.
  *
  * @param body the beginning of the response body
  * @param retryAfterMs the parsed `Retry-After`
@@ -128,8 +129,9 @@ const SHORTEST_SECRET = 4;
 const KEY_LIKE = /\b(?:sk|pk|rk|hk)[-_][A-Za-z0-9_*.-]{4,}|\bBearer\s+\S+/gi;
 
 /**
- * A function that takes the key, masked keys, and credentials of every kind that is redacted in answers out of a text, turns control characters
- * into spaces, and caps its length at 500 characters. Providers like to repeat the credential they refuse.
+ * A function that takes the key, masked keys, and credentials of every kind that is redacted in answers out of a text,
+ * turns control characters into spaces, and caps its length at 500 characters. Providers like to repeat the credential
+ * they refuse.
  */
 export function createRedact(apiKey = ''): Redact {
   const { redact } = createRedaction();

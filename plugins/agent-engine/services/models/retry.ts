@@ -8,7 +8,9 @@ export interface RetrySettings {
   readonly baseMs: number;
   /** The upper bound of every backoff in milliseconds. Default 8,000. */
   readonly maxBackoffMs: number;
-  /** The longest `Retry-After` that is waited for, in milliseconds; a longer one fails the call at once. Default 10,000. */
+  /**
+   * The longest `Retry-After` that is waited for, in milliseconds; a longer one fails the call at once. Default 10,000.
+   */
   readonly maxRetryAfterMs: number;
 }
 
@@ -20,10 +22,16 @@ export const DEFAULT_RETRY: RetrySettings = {
   maxRetryAfterMs: 10_000,
 };
 
-/** Statuses that may go away by themselves; 409 (lock timeout) as OpenAI's own libraries have it, 529 is Anthropic's overload. */
+/**
+ * Statuses that may go away by themselves; 409 (lock timeout) as OpenAI's own libraries have it, 529 is Anthropic's
+ * overload.
+ */
 export const RETRYABLE_STATUSES = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 
-/** Failures to get a response at all, by their `code`. A kept-alive connection that the provider has just closed is one of them. */
+/**
+ * Failures to get a response at all, by their `code`. A kept-alive connection that the provider has just closed is one
+ * of them.
+ */
 export const RETRYABLE_CODES = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',

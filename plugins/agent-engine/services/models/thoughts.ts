@@ -2,14 +2,17 @@ import { GatewayError } from 'agent-gateway';
 import { type ChatMessage, ModelErrors, THOUGHTS } from '../../contract.ts';
 
 /*
- * Some servers of models that think (DeepSeek, Kimi) want the thoughts of earlier answers back, as `reasoning_content`, once a conversation has calls of tools,
- * and refuse it without them; others refuse every message with such a member. Which kind a server is, its first refusal says.
+ * Some servers of models that think (DeepSeek, Kimi) want the thoughts of earlier answers back, as `reasoning_content`,
+ * once a conversation has calls of tools, and refuse it without them; others refuse every message with such a member.
+ * Which kind a server is, its first refusal says.
  */
 
 /** The member in which these servers give thoughts, and want them back. */
 const MEMBER = 'reasoning_content';
 
-/** True of the refusal of a server that wants thoughts back which these messages, sent as they are, did not bring. Pure. */
+/**
+ * True of the refusal of a server that wants thoughts back which these messages, sent as they are, did not bring. Pure.
+ */
 export function wantsThoughts(error: unknown, messages: readonly ChatMessage[]): boolean {
   if (!(error instanceof GatewayError) || error.code !== ModelErrors.rejected.definition.code) return false;
   return (
@@ -18,7 +21,8 @@ export function wantsThoughts(error: unknown, messages: readonly ChatMessage[]):
 }
 
 /**
- * Messages as a server of OpenAI's format gets them. Where it wants thoughts, each answer brings them: its own (`keptThoughts`), or none. Pure.
+ * Messages as a server of OpenAI's format gets them. Where it wants thoughts, each answer brings them: its own
+ * (`keptThoughts`), or none. Pure.
  */
 export function withThoughts(messages: readonly ChatMessage[], areWanted: boolean): readonly ChatMessage[] {
   if (

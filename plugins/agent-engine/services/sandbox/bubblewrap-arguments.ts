@@ -24,8 +24,8 @@ export interface BubblewrapPlan {
   /** Folders inside of those that must not be seen. */
   readonly hidden: readonly string[];
   /**
-   * The user id that code runs as where the gateway is root: root itself is under no limit of processes. Undefined for another
-   * user: the code is nobody in a user namespace then.
+   * The user id that code runs as where the gateway is root: root itself is under no limit of processes. Undefined for
+   * another user: the code is nobody in a user namespace then.
    */
   readonly rootRunsAs: number | undefined;
   readonly memoryBytes: number;
@@ -36,8 +36,8 @@ export interface BubblewrapPlan {
 const NOBODY = 65_534;
 const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 /**
- * The arguments for `bwrap`: a pure function. Process 1 is bubblewrap's own: it dies with the gateway and with the end of the program, and
- * the kernel then ends all others.
+ * The arguments for `bwrap`: a pure function. Process 1 is bubblewrap's own: it dies with the gateway and with the end
+ * of the program, and the kernel then ends all others.
  */
 export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
   const { folders, hidden, language, programs, rootRunsAs } = plan;
@@ -110,8 +110,8 @@ function writable(path: string, bytes: number): readonly string[] {
 const V8_RESERVES_BYTES = 1024 * 1024 * 1024;
 
 /**
- * The limits of each process. Not RLIMIT_AS: V8 reserves far more addresses than it uses. RLIMIT_DATA counts what a process can write to. What
- * all processes hold together is watched from outside.
+ * The limits of each process. Not RLIMIT_AS: V8 reserves far more addresses than it uses. RLIMIT_DATA counts what a
+ * process can write to. What all processes hold together is watched from outside.
  */
 function limits({ language, programs, memoryBytes, timeoutMs }: BubblewrapPlan): readonly string[] {
   const both = (value: number) => `${value}:${value}`;
@@ -134,7 +134,9 @@ type VisibleFolder =
   | { readonly path: string; readonly kind: 'folder' }
   | { readonly path: string; readonly kind: 'link'; readonly target: string };
 
-/** What interpreters need, and no more: `/usr` as a whole may hold the gateway itself, in `/usr/src/app` for example. */
+/**
+ * What interpreters need, and no more: `/usr` as a whole may hold the gateway itself, in `/usr/src/app` for example.
+ */
 const CANDIDATES = [
   '/usr/bin',
   '/usr/lib',
@@ -185,7 +187,8 @@ interface HostPrograms {
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 
 /**
- * Finds the programs again for each execution, so that installing a missing one is enough. Throws `sandbox.unavailable`, which says what to install.
+ * Finds the programs again for each execution, so that installing a missing one is enough. Throws
+ * `sandbox.unavailable`, which says what to install.
  *
  * @param nodePath the Node that runs JavaScript: the gateway's own, wherever it is
  */

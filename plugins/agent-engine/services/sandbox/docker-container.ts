@@ -34,9 +34,9 @@ const INPUT_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 16_384;
 
 /**
- * Code and stdin come through the container's stdin, one after the other: a command line or an environment would show them to
- * every client that may list containers. The shell stays process 1, so that the code's end is the end of all its processes, and what
- * the shell says of a killed child is no output of the code.
+ * Code and stdin come through the container's stdin, one after the other: a command line or an environment would show
+ * them to every client that may list containers. The shell stays process 1, so that the code's end is the end of all
+ * its processes, and what the shell says of a killed child is no output of the code.
  */
 const LAUNCH = `
 umask 022; exec 3>&2 2>/dev/null
@@ -116,8 +116,8 @@ function tmpfs(bytes: number): string {
 }
 
 /**
- * How the client reaches the engine that `DOCKER_HOST` names. Certificates for TLS come from `DOCKER_CERT_PATH`, which the client reads
- * itself. Throws a ConfigurationError, which stops the start, for an address of another kind.
+ * How the client reaches the engine that `DOCKER_HOST` names. Certificates for TLS come from `DOCKER_CERT_PATH`, which
+ * the client reads itself. Throws a ConfigurationError, which stops the start, for an address of another kind.
  */
 export function dockerOptions(host: string | undefined): Docker.DockerOptions {
   if (host === undefined || host === '') return { socketPath: '/var/run/docker.sock' };

@@ -106,8 +106,8 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
 const CALL_MS = 20_000;
 
 /**
- * Removes containers that no gateway waits for any more: leftovers of a crashed gateway, of any of those that share the engine.
- * Returns how many; throws the first error of the engine, after trying all.
+ * Removes containers that no gateway waits for any more: leftovers of a crashed gateway, of any of those that share the
+ * engine. Returns how many; throws the first error of the engine, after trying all.
  */
 export async function removeLeftovers(docker: Docker, now: number): Promise<number> {
   const containers = await docker.listContainers({
@@ -144,7 +144,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * The engine's failure as `sandbox.unavailable`, which says what an operator can do. What the engine said is in the cause.
+ * The engine's failure as `sandbox.unavailable`, which says what an operator can do. What the engine said is in the
+ * cause.
  *
  * @param wantedImage the image, while the container is still to be created: only then is a 404 about it
  */
@@ -172,8 +173,8 @@ const HEADER_BYTES = 8;
 const STDERR = 2;
 
 /**
- * Takes the stream of a container without a terminal apart: frames of `[stream, 0, 0, 0, length]` and so many bytes (Docker Engine
- * API, "Attach to a container"). Any split of the bytes gives the same output.
+ * Takes the stream of a container without a terminal apart: frames of `[stream, 0, 0, 0, length]` and so many bytes
+ * (Docker Engine API, "Attach to a container"). Any split of the bytes gives the same output.
  */
 export function createFrameReader(stdout: WriteOutput, stderr: WriteOutput): WriteOutput {
   const header = Buffer.alloc(HEADER_BYTES);

@@ -27,11 +27,13 @@ export interface EngineEnd {
 
 /** A way to run code away from the gateway. */
 export interface SandboxEngine extends AsyncDisposable {
-  /** Milliseconds beyond the job's own time after which `stop` is raised, for an engine that watches the time itself. */
+  /**
+   * Milliseconds beyond the job's own time after which `stop` is raised, for an engine that watches the time itself.
+   */
   readonly graceMs: number;
   /**
-   * Runs code. Settles once nothing of it is left, soon after `stop`; its deadlines are its own. Throws `sandbox.unavailable` where
-   * the code could not be run.
+   * Runs code. Settles once nothing of it is left, soon after `stop`; its deadlines are its own. Throws
+   * `sandbox.unavailable` where the code could not be run.
    */
   run(run: EngineRun): Promise<EngineEnd>;
 }
@@ -122,7 +124,10 @@ export const SOURCE_FILES: Readonly<Record<SandboxLanguage, string>> = {
   shell: 'main.sh',
 };
 
-/** All that the code's environment holds in addition to `PATH`. Python without a buffer, so that a timeout loses nothing that was printed. */
+/**
+ * All that the code's environment holds in addition to `PATH`. Python without a buffer, so that a timeout loses nothing
+ * that was printed.
+ */
 export const SANDBOX_ENVIRONMENT: Readonly<Record<string, string>> = {
   HOME: '/work',
   TMPDIR: '/tmp',

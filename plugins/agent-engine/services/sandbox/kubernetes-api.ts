@@ -53,7 +53,10 @@ export function createKubernetesApi(config: KubeConfig, namespace: string) {
     /** The log of the pod's container, so many bytes at most. */
     podLog: (name: string, limitBytes: number): Promise<string> =>
       core.readNamespacedPodLog({ namespace, name, container: 'code', limitBytes }, withDeadline()),
-    /** Calls `onChange` for changes to these pods, until `close`. It may miss some, and may stop altogether: poll as well. */
+    /**
+     * Calls `onChange` for changes to these pods, until `close`. It may miss some, and may stop altogether: poll as
+     * well.
+     */
     watchPods: (labelSelector: string, onChange: () => void) =>
       keepWatching(new Watch(config), `/api/v1/namespaces/${namespace}/pods`, labelSelector, onChange),
   };
@@ -108,7 +111,9 @@ function withDeadline(): ConfigurationOptions {
   };
 }
 
-/** The API's failure as `sandbox.unavailable`, which says what an operator can do. What the API said is in the cause. */
+/**
+ * The API's failure as `sandbox.unavailable`, which says what an operator can do. What the API said is in the cause.
+ */
 export function kubernetesFailure(error: unknown, namespace: string): GatewayError {
   if (error instanceof GatewayError) return error;
   const extras = { cause: error };

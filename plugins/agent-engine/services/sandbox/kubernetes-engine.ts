@@ -109,7 +109,10 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
   return { graceMs: GRACE_MS, run, [Symbol.asyncDispose]: sweeping[Symbol.asyncDispose] };
 }
 
-/** Follows the pod until its container has ended. Throws `sandbox.unavailable` if the container will never begin, and the reason of `stop`. */
+/**
+ * Follows the pod until its container has ended. Throws `sandbox.unavailable` if the container will never begin, and
+ * the reason of `stop`.
+ */
 async function untilEnded(
   api: KubernetesApi,
   selector: string,

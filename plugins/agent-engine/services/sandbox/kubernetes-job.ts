@@ -7,7 +7,10 @@ export const SANDBOX_SELECTOR = 'app.kubernetes.io/name=svc-sandbox';
 /** Unix milliseconds after which no gateway waits for the job any more. */
 export const DEADLINE_ANNOTATION = 'svc.sandbox/deadline';
 
-/** Bytes of stdout, and of stderr, at most: nodes rotate a container's log at 10 MiB by default, and a report must be in one file. */
+/**
+ * Bytes of stdout, and of stderr, at most: nodes rotate a container's log at 10 MiB by default, and a report must be in
+ * one file.
+ */
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024;
 
 /** What decides how a job is made. */
@@ -85,7 +88,9 @@ export function jobManifest(plan: JobPlan): V1Job {
   };
 }
 
-/** Code and stdin, owned by the job and removed with it. A command line or an environment would be shown with the pod. */
+/**
+ * Code and stdin, owned by the job and removed with it. A command line or an environment would be shown with the pod.
+ */
 export function codeManifest({ job, runId }: JobPlan, jobUid: string): V1ConfigMap {
   const name = jobName(runId);
   return {
@@ -155,9 +160,10 @@ const OUTPUT_FOLDER = '/out';
 const MARK = 'svc-sandbox-report';
 
 /**
- * What the container runs, for any POSIX shell with coreutils or busybox: `sh -c <script> sandbox <bytes> <seconds> <command…>`. It is
- * process 1. A pod's log does not separate stdout from stderr, so both go to files first, and the log holds one report of them, as
- * base64. Before it is written every other process is killed, so that only the script can write the report.
+ * What the container runs, for any POSIX shell with coreutils or busybox:
+ * `sh -c <script> sandbox <bytes> <seconds> <command…>`. It is process 1. A pod's log does not separate stdout from
+ * stderr, so both go to files first, and the log holds one report of them, as base64. Before it is written every other
+ * process is killed, so that only the script can write the report.
  */
 export const RUN_SCRIPT = `
 bytes=$1 seconds=$2; shift 2
@@ -184,7 +190,9 @@ interface RunReport {
   readonly stderr: Buffer;
 }
 
-/** The last whole report of a log: the code may have written lines that look like one. Undefined where there is none. */
+/**
+ * The last whole report of a log: the code may have written lines that look like one. Undefined where there is none.
+ */
 export function parseReport(log: string): RunReport | undefined {
   const end = log.lastIndexOf(`\n${MARK} end`);
   const errorAt = end === -1 ? -1 : log.lastIndexOf(`\n${MARK} stderr\n`, end);

@@ -22,15 +22,19 @@ import {
 } from './engine.ts';
 import { systemCallFilter } from './system-call-filter.ts';
 
-/** The first user id for code, far above the ids of people and services, so that no file or process belongs to it. Each execution at work has an id of its own. */
+/**
+ * The first user id for code, far above the ids of people and services, so that no file or process belongs to it. Each
+ * execution at work has an id of its own.
+ */
 const FIRST_USER = 1_879_048_192;
 
 /** The gateway's own folder. It may be inside of a folder that code sees, `/usr/lib/…` for example. */
 const GATEWAY = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * Code in a bubblewrap sandbox on this machine: no network, no files but those of the interpreters, an empty environment, limits
- * on time, memory, processes and files. It shares the kernel with the gateway, and is for development.
+ * Code in a bubblewrap sandbox on this machine: no network, no files but those of the interpreters, an empty
+ * environment, limits on time, memory, processes and files. It shares the kernel with the gateway, and is for
+ * development.
  */
 export function openLocalEngine({
   memoryBytes,
@@ -89,8 +93,8 @@ const COMPLAINT_CHARS = 2000;
 const STATUS_CHARS = 4096;
 
 /**
- * Runs bubblewrap to its end. Throws `sandbox.unavailable` when it could not build the sandbox; the reason is only in the log, since it
- * describes this machine.
+ * Runs bubblewrap to its end. Throws `sandbox.unavailable` when it could not build the sandbox; the reason is only in
+ * the log, since it describes this machine.
  */
 export async function runBubblewrap(
   { bwrap, args, filter, memoryBytes, log }: BubblewrapProcess,
@@ -200,9 +204,10 @@ function closed(child: ChildProcess): Promise<void> {
 const MOST_PROCESSES = 512;
 
 /**
- * Bytes that a process and all its descendants hold in memory, or had to give to the swap: their own pages and shared memory, files aside. A page that a fork
- * shares counts for each. 0 for a process that is gone. Reads in this turn: threads for that may all be waiting, for the resolver of names for example, and the
- * kernel answers without waiting itself.
+ * Bytes that a process and all its descendants hold in memory, or had to give to the swap: their own pages and shared
+ * memory, files aside. A page that a fork shares counts for each. 0 for a process that is gone. Reads in this turn:
+ * threads for that may all be waiting, for the resolver of names for example, and the kernel answers without waiting
+ * itself.
  */
 function memoryUse(pid: number): number {
   const pending = [pid];

@@ -14,7 +14,10 @@ import { type SandboxSettings, sandboxProblems } from './sandbox-config.ts';
 import { type SandboxMetrics, sandboxMetrics } from './sandbox-metrics.ts';
 import { createSandboxRunner, disabledSandbox } from './sandbox-runner.ts';
 
-/** Opens the sandbox of the deployment; it ends with the plugin. Throws a ConfigurationError, which stops the start, for a mode that is not allowed here. */
+/**
+ * Opens the sandbox of the deployment; it ends with the plugin. Throws a ConfigurationError, which stops the start, for
+ * a mode that is not allowed here.
+ */
 export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<Sandbox> {
   const { config, log, services, metric } = scope;
   const metrics = sandboxMetrics(metric);
@@ -41,8 +44,8 @@ interface SandboxOptions {
 }
 
 /**
- * The sandbox that the deployment asked for. Only the engine that was chosen is loaded. With no mode every execution throws
- * `sandbox.disabled`: code never runs without an engine around it.
+ * The sandbox that the deployment asked for. Only the engine that was chosen is loaded. With no mode every execution
+ * throws `sandbox.disabled`: code never runs without an engine around it.
  *
  * @throws ConfigurationError that names the variable, where the mode is not allowed here
  */

@@ -27,8 +27,9 @@ export interface ProvidedEngineParts {
 const MAX_NOTE = 500;
 
 /**
- * Code in the engine of a plugin, which may come and go: it is looked up for each execution. Decides about the network, and holds the plugin to its
- * promises: it ends soon after `stop`, returns a valid end, and writes no output after it. Throws `sandbox.unavailable` while no plugin offers it.
+ * Code in the engine of a plugin, which may come and go: it is looked up for each execution. Decides about the network,
+ * and holds the plugin to its promises: it ends soon after `stop`, returns a valid end, and writes no output after it.
+ * Throws `sandbox.unavailable` while no plugin offers it.
  */
 export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
   const { name, engines, allowNetwork, memoryBytes, log, endMs = END_MS } = parts;

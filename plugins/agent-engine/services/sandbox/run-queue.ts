@@ -14,8 +14,8 @@ interface Waiter {
 }
 
 /**
- * The next to run is the first of the tenant that has the fewest executions running, so that one busy tenant does not keep the
- * others waiting. Of the waiting places one tenant gets half at most.
+ * The next to run is the first of the tenant that has the fewest executions running, so that one busy tenant does not
+ * keep the others waiting. Of the waiting places one tenant gets half at most.
  */
 export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOptions) {
   const running = new Map<string, number>();
@@ -46,8 +46,8 @@ export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOp
       return waiting.length;
     },
     /**
-     * Resolves with a function that gives the place back, once it is the tenant's turn. Throws `sandbox.busy` when too many wait already, or
-     * after `maxWaitMs`, and the signal's reason.
+     * Resolves with a function that gives the place back, once it is the tenant's turn. Throws `sandbox.busy` when too
+     * many wait already, or after `maxWaitMs`, and the signal's reason.
      */
     async enter(tenantId: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();

@@ -87,8 +87,8 @@ export const SandboxConfig = Type.Object({
 export type SandboxSettings = Static<typeof SandboxConfig>;
 
 /**
- * Why the gateway must not start with these settings (decisions 1.8): `local` shares the kernel with the gateway, so it needs
- * two settings, and is refused in production.
+ * Why the gateway must not start with these settings (decisions 1.8): `local` shares the kernel with the gateway, so it
+ * needs two settings, and is refused in production.
  */
 export function sandboxProblems(
   { mode, allow_local }: Pick<SandboxSettings, 'mode' | 'allow_local'>,
@@ -110,7 +110,9 @@ export function sandboxProblems(
 /** Milliseconds for ending what has run over its time, and for removing it. */
 export const END_MS = 20_000;
 
-/** Milliseconds that an execution may take beyond the time of its code: the turn, the start of a container, and the end. */
+/**
+ * Milliseconds that an execution may take beyond the time of its code: the turn, the start of a container, and the end.
+ */
 export function overheadOf({ start_timeout }: Pick<SandboxSettings, 'start_timeout'>): number {
   return 2 * start_timeout + END_MS;
 }

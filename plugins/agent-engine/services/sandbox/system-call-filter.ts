@@ -1,7 +1,7 @@
 /**
- * System calls that code has no use for, and that would give it more than the sandbox means to: other namespaces, mounts, other
- * processes' memory, the kernel's keys, and memory that no limit counts. Numbers of x86-64 and arm64; from 424 on they are the same
- * on both (the kernel's `asm/unistd_64.h` and `asm-generic/unistd.h`).
+ * System calls that code has no use for, and that would give it more than the sandbox means to: other namespaces,
+ * mounts, other processes' memory, the kernel's keys, and memory that no limit counts. Numbers of x86-64 and arm64;
+ * from 424 on they are the same on both (the kernel's `asm/unistd_64.h` and `asm-generic/unistd.h`).
  */
 const REFUSED: Readonly<Record<string, readonly [x64: number | undefined, arm64: number | undefined]>> = {
   acct: [163, 89],
@@ -68,7 +68,10 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
 const CLONE3 = 435;
 /** All `CLONE_NEW…` flags. */
 const NAMESPACE_FLAGS = 0x7e02_0000;
-/** Unix, IPv4, IPv6, netlink: a network namespace holds those. It does not hold vsock, the line to a virtual machine's host. */
+/**
+ * Unix, IPv4, IPv6, netlink: a network namespace holds those. It does not hold vsock, the line to a virtual machine's
+ * host.
+ */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 
 // Classic BPF (linux/bpf_common.h) over `struct seccomp_data`.
@@ -81,8 +84,8 @@ const X32_BIT = 0x4000_0000;
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
 /**
- * The filter as bubblewrap's `--seccomp` takes it: a refused call fails with EPERM. Undefined on an architecture whose numbers are
- * not known here.
+ * The filter as bubblewrap's `--seccomp` takes it: a refused call fails with EPERM. Undefined on an architecture whose
+ * numbers are not known here.
  */
 export function systemCallFilter(architecture: string): Buffer | undefined {
   const known = ARCHITECTURES[architecture];

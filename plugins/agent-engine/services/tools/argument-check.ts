@@ -8,7 +8,9 @@ import {
 } from 'agent-gateway';
 import type { ParameterSchema, Tool } from '../../contract.ts';
 
-/** What a model wrote as the arguments of a call: an object that fits the tool, or the problems to report to the model. */
+/**
+ * What a model wrote as the arguments of a call: an object that fits the tool, or the problems to report to the model.
+ */
 export type CheckedArguments =
   | { readonly input: Readonly<Record<string, unknown>> }
   | { readonly problems: readonly string[] };
@@ -25,8 +27,9 @@ const MAX_COMPILED = 500;
 const MAX_REPORTED = 8;
 
 /**
- * Makes a check that compiles each schema once. Schemas of MCP servers are not trusted: their regular expressions, which could take for ever, are
- * not tried, a schema that takes too long is not enforced (the server checks its arguments itself), and no schema shares a compiler with another.
+ * Makes a check that compiles each schema once. Schemas of MCP servers are not trusted: their regular expressions,
+ * which could take for ever, are not tried, a schema that takes too long is not enforced (the server checks its
+ * arguments itself), and no schema shares a compiler with another.
  */
 export function createArgumentCheck(): ArgumentCheck {
   const compiled = recentMap<SchemaCheck>(MAX_COMPILED);
@@ -66,7 +69,10 @@ export function createArgumentCheck(): ArgumentCheck {
   };
 }
 
-/** The check of a schema of the newest draft or of draft 7, in which many servers write their tuples (a list as `items`); few say which one it is. */
+/**
+ * The check of a schema of the newest draft or of draft 7, in which many servers write their tuples (a list as
+ * `items`); few say which one it is.
+ */
 function compileAnyDraft(schema: object, options: SchemaOptions): SchemaCheck {
   let check = compileSchema(schema, { ...options, draft: '2020-12' });
   let isOlder = false;

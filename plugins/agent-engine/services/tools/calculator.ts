@@ -22,8 +22,8 @@ export const calculator: Tool = builtinTool({
 });
 
 /*
- * Decimal arithmetic whose cost is bounded: numbers have 60 digits, and an operation refuses operands for which the library would compute for
- * long.
+ * Decimal arithmetic whose cost is bounded: numbers have 60 digits, and an operation refuses operands for which the
+ * library would compute for long.
  */
 const Numbers = Decimal.clone({ precision: 60, maxE: 5_000, minE: -5_000, toExpPos: 59, toExpNeg: -21 });
 

@@ -28,9 +28,9 @@ export interface ExecuteCodeOptions {
 }
 
 /**
- * The tool that runs code in the sandbox. It is not offered where the deployment has no sandbox or the tenant's policy forbids code. The
- * policy also clamps time and output, and may take the network away. It is read again at each call, which throws `sandbox.forbidden`
- * when it forbids what it allowed when the tool was offered.
+ * The tool that runs code in the sandbox. It is not offered where the deployment has no sandbox or the tenant's policy
+ * forbids code. The policy also clamps time and output, and may take the network away. It is read again at each call,
+ * which throws `sandbox.forbidden` when it forbids what it allowed when the tool was offered.
  */
 export function executeCode({ sandbox, policies, overheadMs }: ExecuteCodeOptions): ToolSource {
   async function list(tenantId: string): Promise<readonly Tool[]> {

@@ -9,7 +9,9 @@ const TIMEOUT = 20_000;
 /** Characters of the body that the model gets; the rest is cut off with a note. */
 const MAX_TEXT = 50_000;
 
-/** Fields of the connection, which are not the caller's to set (RFC 9110, 7.6.1), and what the gateway sets by itself. */
+/**
+ * Fields of the connection, which are not the caller's to set (RFC 9110, 7.6.1), and what the gateway sets by itself.
+ */
 const REFUSED = new Set(
   'connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade via'.split(
     ' ',

@@ -6,7 +6,10 @@ import { builtinTool } from './builtin-tool.ts';
 /** Memories that one search shows a model. */
 const MAX_SHOWN = 20;
 
-/** The tools with which a model remembers: for the user that it works for, and nothing is stored without a call (decisions 1.7). */
+/**
+ * The tools with which a model remembers: for the user that it works for, and nothing is stored without a call
+ * (decisions 1.7).
+ */
 export function memoryTools(parts: {
   readonly memories: Memories;
   readonly database: Pick<Database, 'forTenant'>;

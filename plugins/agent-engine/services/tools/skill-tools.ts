@@ -85,7 +85,10 @@ function toolOf(skills: Skills, { name, description }: SkillSummary): Tool {
   };
 }
 
-/** The tools for what `records` keeps: memory tools, and, with object storage, `find_skill`, `load_skill` and `skill://<name>`. */
+/**
+ * The tools for what `records` keeps: memory tools, and, with object storage, `find_skill`, `load_skill` and
+ * `skill://<name>`.
+ */
 export function recordTools(parts: {
   readonly memories: Memories;
   readonly skills: Skills;

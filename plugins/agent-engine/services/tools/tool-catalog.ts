@@ -29,7 +29,10 @@ export interface OfferedTool {
 /** What is asked of the catalog. */
 interface ToolQuery {
   readonly tenantId: string;
-  /** Absent: every tool of the tenant. The tool of a single skill (`skill://`) is offered only if a wish names it: `load_skill` loads all skills. */
+  /**
+   * Absent: every tool of the tenant. The tool of a single skill (`skill://`) is offered only if a wish names it:
+   * `load_skill` loads all skills.
+   */
   readonly wishes?: readonly ToolWish[] | undefined;
   /** Names that are no longer free. */
   readonly taken?: Iterable<string>;
@@ -130,8 +133,8 @@ export function createToolCatalog({
 
   return {
     /**
-     * Which refs stand for no tool now, and the names among which the ones that were meant may be. Servers of MCP are not asked, which could take seconds:
-     * it counts that they are there.
+     * Which refs stand for no tool now, and the names among which the ones that were meant may be. Servers of MCP are
+     * not asked, which could take seconds: it counts that they are there.
      */
     async unknown(
       tenantId: string,
@@ -149,8 +152,9 @@ export function createToolCatalog({
       return { missing: refs.filter((ref) => !isKnown(ref)), known };
     },
     /**
-     * The tools for a run, `MAX_TOOLS` at most, within the tenant's sandbox policy; `missing` are the refs that stand for no tool now. A source
-     * that fails or is slow is left out and logged. Throws the reason of the signal, and what the policies throw: no policy, no tools.
+     * The tools for a run, `MAX_TOOLS` at most, within the tenant's sandbox policy; `missing` are the refs that stand
+     * for no tool now. A source that fails or is slow is left out and logged. Throws the reason of the signal, and what
+     * the policies throw: no policy, no tools.
      */
     async offer(
       query: ToolQuery,
@@ -188,8 +192,9 @@ export function createToolCatalog({
 }
 
 /**
- * Why a tool of a source cannot be offered. One under a foreign prefix would reach agents that were given that other source; one without its texts, which
- * plugins in JavaScript may forget, would have the provider refuse every turn that it is offered in. Pure.
+ * Why a tool of a source cannot be offered. One under a foreign prefix would reach agents that were given that other
+ * source; one without its texts, which plugins in JavaScript may forget, would have the provider refuse every turn that
+ * it is offered in. Pure.
  */
 function flawOf(tool: Tool, prefix: string): string | undefined {
   if (typeof tool?.ref !== 'string') return 'it has no ref';
@@ -243,8 +248,8 @@ export function toToolName(text: string): string {
 }
 
 /**
- * Names for things that a model calls, each different from the others and from those that are taken: the second `search` is `search_2`. The same
- * wishes in the same order give the same names. Pure.
+ * Names for things that a model calls, each different from the others and from those that are taken: the second
+ * `search` is `search_2`. The same wishes in the same order give the same names. Pure.
  */
 export function uniqueNames(wishes: readonly string[], taken: Iterable<string> = []): readonly string[] {
   const used = new Set(taken);

@@ -67,7 +67,10 @@ export function createConversations(parts: ConversationParts): Conversations {
     await metering.record(entities, { principal, source }, priced, finished);
   }
 
-  /** Publishes that the turn failed. Never rejects: the caller already has a failure to report, and nothing was written that this event would have to agree with. */
+  /**
+   * Publishes that the turn failed. Never rejects: the caller already has a failure to report, and nothing was written
+   * that this event would have to agree with.
+   */
   async function publishFailure(
     { principal, requestId, log }: ChatCall,
     { agent, model }: ConversationRequest,

@@ -22,8 +22,8 @@ function statementBytes(messages: readonly ChatMessage[]): number {
 }
 
 /**
- * The messages of a client as they are kept: without credentials, and without large media, in whose place stands a note.
- * Throws `session.turn-too-large`.
+ * The messages of a client as they are kept: without credentials, and without large media, in whose place stands a
+ * note. Throws `session.turn-too-large`.
  */
 export function keptMessages(messages: readonly ChatMessage[], guard: Guard): readonly ChatMessage[] {
   let size = 0;

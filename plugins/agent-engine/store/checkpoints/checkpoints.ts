@@ -12,7 +12,9 @@ import {
 import { OWNER_LENGTH, ownerOf, visibleTo } from '../../../records/contract.ts';
 import { AgentErrors, type Checkpoint, type Checkpoints } from '../../contract.ts';
 
-/** A paused run of a session. One for each agent of the session: the table cannot grow beyond what sessions there are. */
+/**
+ * A paused run of a session. One for each agent of the session: the table cannot grow beyond what sessions there are.
+ */
 export const AgentCheckpoint = defineEntity({
   name: 'AgentCheckpoint',
   tableName: 'agent_checkpoints',
@@ -29,7 +31,10 @@ export const AgentCheckpoint = defineEntity({
     userId: column.string(OWNER_LENGTH).nullable(),
     /** Changes with every new pause, so that a caller cannot take another checkpoint than the one that it read. */
     checkpointId: column.id(),
-    /** JSON text, which escapes what databases refuse in text (U+0000, lone surrogates). Null in rows of a time before this column. */
+    /**
+     * JSON text, which escapes what databases refuse in text (U+0000, lone surrogates). Null in rows of a time before
+     * this column.
+     */
     interrupts: column.text().nullable(),
     /** The whole checkpoint, as JSON text. */
     state: column.text(),

@@ -20,8 +20,9 @@ const REFUSALS: Refusals = {
 };
 
 /**
- * Feishu, and Lark with another `origin` (https://open.larksuite.com). The app key is the App ID, the secret the App Secret, the user the `open_id`.
- * Source: https://open.feishu.cn/document, "Get app_access_token (custom app)", "Get user_access_token" (authen/v1/oidc), "Get user information".
+ * Feishu, and Lark with another `origin` (https://open.larksuite.com). The app key is the App ID, the secret the App
+ * Secret, the user the `open_id`. Source: https://open.feishu.cn/document, "Get app_access_token (custom app)", "Get
+ * user_access_token" (authen/v1/oidc), "Get user information".
  */
 export function createFeishu(origin: string | undefined): Provider {
   const api = origin ?? API;

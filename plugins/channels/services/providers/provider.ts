@@ -16,8 +16,8 @@ export interface ProviderRequest {
 /**
  * Asks a provider, within the time of the login. Redirects are not followed.
  *
- * @throws channel.provider-failed for anything but a JSON object. Status and content type do not matter: providers report their errors with
- * status 200 and `text/plain`. channel.provider-timeout when the time is over.
+ * @throws channel.provider-failed for anything but a JSON object. Status and content type do not matter: providers
+ * report their errors with status 200 and `text/plain`. channel.provider-timeout when the time is over.
  */
 export type Ask = (request: ProviderRequest) => Promise<Answer>;
 
@@ -44,8 +44,8 @@ export interface Provider {
   /**
    * The id that the provider gives to the user in this app.
    *
-   * @throws channel.code-refused, channel.not-member, and what `ask` throws; channel.provider-failed for any other refusal. No error quotes the
-   * provider; the provider's error number is in the cause.
+   * @throws channel.code-refused, channel.not-member, and what `ask` throws; channel.provider-failed for any other
+   * refusal. No error quotes the provider; the provider's error number is in the cause.
    */
   identify(arrival: Arrival, ask: Ask): Promise<string>;
 }

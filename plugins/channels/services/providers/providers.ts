@@ -20,13 +20,18 @@ export interface Providers {
   apiOf(platform: Platform): URL;
   /** The page on which people log in. */
   authorizeUrl(platform: Platform, departure: Departure): string;
-  /** The id of the user who came back, as from `Provider.identify`, within 25 s. Rejects with the reason of `signal`. */
+  /**
+   * The id of the user who came back, as from `Provider.identify`, within 25 s. Rejects with the reason of `signal`.
+   */
   identify(platform: Platform, arrival: Arrival, signal: AbortSignal): Promise<string>;
   /** Aborts the calls that are in progress. */
   close(): Promise<void>;
 }
 
-/** Makes them; nothing is connected, and undici not loaded, before the first call. `timeout` in milliseconds, default 25,000. */
+/**
+ * Makes them; nothing is connected, and undici not loaded, before the first call. `timeout` in milliseconds, default
+ * 25,000.
+ */
 export function createProviders(
   origins: Addresses['origins'],
   { timeout = TIMEOUT_MS }: { readonly timeout?: number } = {},

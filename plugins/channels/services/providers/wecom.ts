@@ -9,10 +9,11 @@ const API = 'https://qyapi.weixin.qq.com';
 const REFUSALS: Refusals = { code: new Set([40029]) };
 
 /**
- * WeCom. The app key is `corpid:agentid` for a QR code on a website, or `corpid` for people who open the link inside WeCom; the secret is that of
- * the app, the user the `userid` of a member. Each login asks for the token of the app: within its two hours that is the same one, and logins
- * are as rare as the links that administrators make.
- * Source: https://developer.work.weixin.qq.com/document/path/98152 (login on websites), 91022 (inside), 91039 (gettoken), 98176 (who it is).
+ * WeCom. The app key is `corpid:agentid` for a QR code on a website, or `corpid` for people who open the link inside
+ * WeCom; the secret is that of the app, the user the `userid` of a member. Each login asks for the token of the app:
+ * within its two hours that is the same one, and logins are as rare as the links that administrators make. Source:
+ * https://developer.work.weixin.qq.com/document/path/98152 (login on websites), 91022 (inside), 91039 (gettoken), 98176
+ * (who it is).
  */
 export function createWecom(origin: string | undefined): Provider {
   const api = origin ?? API;

@@ -7,8 +7,8 @@ const API = 'https://api.weixin.qq.com';
 const REFUSALS: Refusals = { code: new Set([40029, 42003, 40163]) };
 
 /**
- * Weixin, for websites of its Open Platform: a QR code. The app key is the AppID, the secret the AppSecret, the user the `openid`.
- * Source: https://developers.weixin.qq.com/doc/oplatform/Website_App/WeChat_Login/Wechat_Login.html
+ * Weixin, for websites of its Open Platform: a QR code. The app key is the AppID, the secret the AppSecret, the user
+ * the `openid`. Source: https://developers.weixin.qq.com/doc/oplatform/Website_App/WeChat_Login/Wechat_Login.html
  */
 export function createWeixin(origin: string | undefined): Provider {
   const api = origin ?? API;

@@ -21,7 +21,10 @@ const ID_LENGTH = 36;
 /** The reason that is stored when copies are revoked because the contributor has revoked the gene. */
 const WITHDRAWN = 'Revoked by its contributor';
 
-/** Whether a copy may be replaced by a gene that prefers its component: what an administrator decided stays, and of what was revoked the tombstone. */
+/**
+ * Whether a copy may be replaced by a gene that prefers its component: what an administrator decided stays, and of what
+ * was revoked the tombstone.
+ */
 function givesWay({ strategy, state, validation }: GeneRow): boolean {
   return strategy.type === 'avoid' && (state === 'revoked' || validation.decidedBy === 'rule');
 }
@@ -39,8 +42,8 @@ export function createGeneExchange(parts: {
   const { database, clock, ids, events, policies, senderId, onShared } = parts;
 
   /**
-   * Imports one gene, unless it was revoked here, there is a copy for its class and component, or the tenant has 1,000. A copy that says to avoid the component, which
-   * advises nobody, gives way to one that prefers it.
+   * Imports one gene, unless it was revoked here, there is a copy for its class and component, or the tenant has 1,000.
+   * A copy that says to avoid the component, which advises nobody, gives way to one that prefers it.
    */
   async function take(tenantId: string, claim: GeneClaim): Promise<boolean> {
     const { taskClass, component, type, confidence, contributor, contentHash } = claim;

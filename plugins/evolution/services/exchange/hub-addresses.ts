@@ -4,7 +4,10 @@ import { type HubAddresses, NODE_ID } from '../../contract.ts';
 
 const MAX_HUBS = 8;
 
-/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, keys that match no hub or cannot be sent, and an id that no hub accepts. */
+/**
+ * The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, keys that match
+ * no hub or cannot be sent, and an id that no hub accepts.
+ */
 export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
   const { hub_url: urls = [], hub_api_key: keys = [], sender_id } = settings;
   const refuse = (name: string, message: string) => new ConfigurationError([{ name, message }]);

@@ -9,7 +9,10 @@ const MAX_ANSWER = 1024 * 1024;
 
 /** The experience hubs that the operator has configured. */
 export interface HubClient {
-  /** Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`. */
+  /**
+   * Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each
+   * comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
+   */
   search(text: string, signal: AbortSignal): Promise<readonly unknown[]>;
 }
 
@@ -48,7 +51,10 @@ export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
   };
 }
 
-/** The answers of several hubs as one. A caller takes only the first genes, so that one hub could leave no room for the others. Pure. */
+/**
+ * The answers of several hubs as one. A caller takes only the first genes, so that one hub could leave no room for the
+ * others. Pure.
+ */
 function merged(answers: readonly (readonly unknown[])[]): readonly unknown[] {
   const byClaim = answers.flat().toSorted((one, other) => claimed(other) - claimed(one));
   const seen = new Set<unknown>();

@@ -3,7 +3,10 @@ import { PRIOR } from '../../rules/confidence.ts';
 import { contentHashOf } from '../../rules/content-hash.ts';
 import type { GeneRow } from '../../store/tables.ts';
 
-/** A component that means the same everywhere: tools of the gateway and of its plugins. Those of a tenant's own servers and agents are not shared. */
+/**
+ * A component that means the same everywhere: tools of the gateway and of its plugins. Those of a tenant's own servers
+ * and agents are not shared.
+ */
 const COMPONENT = /^(?:builtin\/[a-z0-9_]{1,64}|plugin\/[a-z0-9-]{1,48}\/[a-zA-Z0-9_-]{1,64})$/;
 
 const TASK_CLASS = /^[a-z0-9-]{1,64}$/;

@@ -45,7 +45,10 @@ export interface GeneDesk {
   list(tenantId: string, filter: GeneFilter): Promise<[GeneRow[], number]>;
   /** Throws `evolution.gene-not-found`. */
   get(tenantId: string, id: string): Promise<GeneRow>;
-  /** Records a decision, which holds until an administrator decides otherwise; a revocation is final. Throws `evolution.gene-not-found`, `evolution.gene-revoked`. */
+  /**
+   * Records a decision, which holds until an administrator decides otherwise; a revocation is final. Throws
+   * `evolution.gene-not-found`, `evolution.gene-revoked`.
+   */
   decide(
     tenantId: string,
     id: string,

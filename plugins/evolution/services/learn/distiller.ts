@@ -30,7 +30,10 @@ import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes
 const WINDOW = 256;
 /** Tasks that one transaction counts. */
 const FRESH = 128;
-/** Classes are searched again after so many tasks, or after a share of the window if that is more: the search is most of the work. */
+/**
+ * Classes are searched again after so many tasks, or after a share of the window if that is more: the search is most of
+ * the work.
+ */
 const FOUND_AFTER = 8;
 const FOUND_AFTER_SHARE = 0.05;
 /** Agents of a tenant that learn; beyond that, the data of the agent that has been quiet for longest is deleted. */
@@ -42,13 +45,19 @@ const KEPT_DAYS = 90;
 const DAY_MS = 86_400_000;
 /** Milliseconds. */
 const MAX_REST = 200;
-/** Rest relative to work: concurrent chats wait for one part of the work now and then, and not for one part after the other. */
+/**
+ * Rest relative to work: concurrent chats wait for one part of the work now and then, and not for one part after the
+ * other.
+ */
 const REST = 4;
 const LEASE = 'evolution-distiller';
 
 /** Makes genes of recorded tasks, on one replica at a time. */
 export interface Distiller {
-  /** Distils all recorded tasks. Each agent has a transaction of its own, which marks its tasks as counted: no task counts twice, even after a crash. */
+  /**
+   * Distils all recorded tasks. Each agent has a transaction of its own, which marks its tasks as counted: no task
+   * counts twice, even after a crash.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -78,7 +87,10 @@ interface Lesson {
   readonly learner: Partial<Pick<LearnerRow, 'classes' | 'tasksSince'>> & Pick<LearnerRow, 'updatedAt'>;
 }
 
-/** An administrator decided about a gene, or a replica counted the same tasks, after they were read. Nothing of the agent is written; the next round reads them again. */
+/**
+ * An administrator decided about a gene, or a replica counted the same tasks, after they were read. Nothing of the
+ * agent is written; the next round reads them again.
+ */
 class Overtaken extends Error {}
 
 export function createDistiller(parts: DistillerParts): Distiller {
@@ -147,12 +159,13 @@ export function createDistiller(parts: DistillerParts): Distiller {
   }
 
   /**
-   * Reads the agent's last tasks and its genes, and computes what changes. Undefined where no task is new. This takes long, so it holds no lock, and requests are served
-   * between its parts.
+   * Reads the agent's last tasks and its genes, and computes what changes. Undefined where no task is new. This takes
+   * long, so it holds no lock, and requests are served between its parts.
    */
   async function learn({ tenantId, agentName }: Learner): Promise<Lesson | undefined> {
     const entities = database.forTenant(tenantId);
-    // The tasks first: if another replica counts tasks meanwhile, its transaction has written all that is read after them.
+    // The tasks first: if another replica counts tasks meanwhile, its transaction has written all that is read after
+    // them.
     const uncounted = await entities.rows(
       TaskTable,
       { agentName, isCounted: false },
@@ -289,7 +302,10 @@ export function createDistiller(parts: DistillerParts): Distiller {
     if (groups.size > 0) await entities.erase(OutcomeTable, { agentName, day: { $lt: oldest } });
   }
 
-  /** Deletes tasks that are older than the window, and, where there are too many, the genes that have not changed for longest. */
+  /**
+   * Deletes tasks that are older than the window, and, where there are too many, the genes that have not changed for
+   * longest.
+   */
   async function prune(
     entities: TenantEntityManager,
     agentName: string,

@@ -119,7 +119,10 @@ function nameIn({ tools }: ExperiencedRun, component: string): string | undefine
   return tools.find(({ ref }) => ref === component)?.name;
 }
 
-/** A session is held out or not as a whole, with the same result on every replica; a run without a session is decided by its request. */
+/**
+ * A session is held out or not as a whole, with the same result on every replica; a run without a session is decided by
+ * its request.
+ */
 function isHeldOut({ tenantId, sessionId, requestId }: ExperiencedRun, share: number): boolean {
   return hashOf(tenantId, sessionId ?? requestId).readUInt32BE(0) < share * 2 ** 32;
 }

@@ -77,7 +77,10 @@ export function geneChanges(learnedNow: Learned, ids: Pick<Ids, 'uuid'>): GeneCh
   return { made, changed: [...changed, ...foreignChanges(learnedNow)] };
 }
 
-/** Imported genes, updated by the tasks that had them in the advice and used their component: no other task counts for them. */
+/**
+ * Imported genes, updated by the tasks that had them in the advice and used their component: no other task counts for
+ * them.
+ */
 function foreignChanges({ foreign, fresh, discount, minConfidence, now }: Learned): readonly GeneRow[] {
   return foreign.flatMap((gene) => {
     const { id, component, label, version, state } = gene;
@@ -135,7 +138,10 @@ function newUses(
   return found;
 }
 
-/** Two different sessions at most, which is all that a promotion asks for: one that succeeds again does not take the place of another. */
+/**
+ * Two different sessions at most, which is all that a promotion asks for: one that succeeds again does not take the
+ * place of another.
+ */
 function twoOf(sessions: readonly string[]): readonly string[] {
   return [...new Set(sessions)].slice(0, 2);
 }

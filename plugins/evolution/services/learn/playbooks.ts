@@ -28,7 +28,10 @@ export interface Playbook {
 export interface Playbooks {
   /** Returned without a promise when it is cached. */
   of(tenantId: string, agent: string): Playbook | Promise<Playbook>;
-  /** Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the agent has learned. */
+  /**
+   * Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the agent
+   * has learned.
+   */
   forget(tenantId: string, agent?: string): void;
   clear(): void;
 }
@@ -107,7 +110,10 @@ function evidenceIn({ wins, losses }: Pick<GeneRow, 'wins' | 'losses'>): Evidenc
   return { wins, losses };
 }
 
-/** Whether a gene is kept out of advice: revoked ones, and those that an operator quarantined. For own genes that the rule quarantined, advice still warns of the tool. */
+/**
+ * Whether a gene is kept out of advice: revoked ones, and those that an operator quarantined. For own genes that the
+ * rule quarantined, advice still warns of the tool.
+ */
 function isHeld({ state, validation, source }: GeneRow): boolean {
   if (state === 'revoked') return true;
   return state === 'quarantined' && (validation.decidedBy === 'operator' || source === 'hub');

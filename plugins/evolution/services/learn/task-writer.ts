@@ -22,7 +22,10 @@ export interface WriterMetrics {
 
 /** Writes the results of runs, outside of the requests to which they belong. */
 export interface TaskWriter {
-  /** Queues a task without blocking. A task for which there is no room, or that comes after the end, is dropped and counted. */
+  /**
+   * Queues a task without blocking. A task for which there is no room, or that comes after the end, is dropped and
+   * counted.
+   */
   write(task: TaskRow): void;
   /** Writes the waiting tasks. Resolves when none is left, or the signal aborts. */
   finish(signal: AbortSignal): Promise<void>;

@@ -21,7 +21,8 @@ export interface Written<Row> {
 }
 
 /**
- * Adds the version that `make` makes of the one in force. Versions are unique: the later of two writers builds on the other's version, unless it expects another.
+ * Adds the version that `make` makes of the one in force. Versions are unique: the later of two writers builds on the
+ * other's version, unless it expects another.
  *
  * @throws `sharing-policy.version-mismatch`, `sharing-policy.busy`
  */
@@ -45,7 +46,10 @@ export async function addVersion<Row extends { readonly version: number }>(
   throw SharingErrors.busy();
 }
 
-/** The version that a rollback brings back. Throws `request.invalid` for the current one, `sharing-policy.version-not-found`. */
+/**
+ * The version that a rollback brings back. Throws `request.invalid` for the current one,
+ * `sharing-policy.version-not-found`.
+ */
 export async function formerVersion<Row extends { readonly version: number }>(
   store: VersionStore<Row>,
   wanted: number,

@@ -31,7 +31,10 @@ export const NOTHING_SHARED: TenantChoice = {
 
 export type Sharing = ReturnType<typeof openSharing>;
 
-/** Opens the sharing policies: for callers that check them on every turn (`policies`, cached for a second), and for administrators, who read and write them. */
+/**
+ * Opens the sharing policies: for callers that check them on every turn (`policies`, cached for a second), and for
+ * administrators, who read and write them.
+ */
 export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
   const { clock, database, events, ids } = scope.services;
   const globals = globalVersions(database);

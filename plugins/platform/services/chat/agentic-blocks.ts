@@ -16,8 +16,8 @@ export type AgenticBlock =
     };
 
 /**
- * A collector for one turn: for each event it returns the blocks that are complete now. Pieces of text become one block when another kind of event,
- * or the end, follows.
+ * A collector for one turn: for each event it returns the blocks that are complete now. Pieces of text become one block
+ * when another kind of event, or the end, follows.
  */
 export function createBlockCollector(): (event: AgentTurnEvent) => readonly AgenticBlock[] {
   let kind: 'reasoning' | 'assistant_gen_text' = 'assistant_gen_text';

@@ -7,7 +7,9 @@ export interface Answered<T> {
   readonly answer: T;
 }
 
-/** The receiver of a streamed answer. Where a method returns a promise, the writer has to wait for the slower reader. */
+/**
+ * The receiver of a streamed answer. Where a method returns a promise, the writer has to wait for the slower reader.
+ */
 export interface EventSink {
   /** Sends the text of one event. */
   data(text: string): Promise<void> | undefined;
@@ -15,15 +17,20 @@ export interface EventSink {
   send(event: { readonly event: string; readonly data: string }): Promise<void> | undefined;
 }
 
-/** The text after which clients of OpenAI close. It is sent when the session is free for the next turn, and nothing is left to do but to end the response. */
+/**
+ * The text after which clients of OpenAI close. It is sent when the session is free for the next turn, and nothing is
+ * left to do but to end the response.
+ */
 export const DONE = '[DONE]';
 
 /** Sends a streamed answer; must be called exactly once. Throws the error that broke the stream. */
 export type SendAnswer = (sink: EventSink) => Promise<void>;
 
 /**
- * Begins a streamed answer from the output of a model or an agent, once its first item has arrived, or `STREAM_BEGINS_MS` are over: an earlier failure
- * can still be reported by an HTTP status. Disposes of the conversation, and with it of the source, when the answer has ended, and sends `DONE`. `failure` makes the error to be thrown.
+ * Begins a streamed answer from the output of a model or an agent, once its first item has arrived, or
+ * `STREAM_BEGINS_MS` are over: an earlier failure can still be reported by an HTTP status. Disposes of the
+ * conversation, and with it of the source, when the answer has ended, and sends `DONE`. `failure` makes the error to be
+ * thrown.
  */
 export async function streamed<T>(
   conversation: AsyncDisposable & { readonly sessionId: string | undefined },

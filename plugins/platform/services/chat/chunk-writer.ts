@@ -25,9 +25,9 @@ type Notes = Partial<Pick<ChatChunk, 'service_tier' | 'system_fingerprint'>>;
 export type ChunkWriter = ReturnType<typeof createChunkWriter>;
 
 /**
- * A writer for one stream (decisions 1.6). The first delta has a role, also where the provider leaves it out. Usage comes once, in a chunk of
- * its own after the `finish_reason`, however the provider reports it, and only with `stream_options.include_usage`; the other chunks then
- * say `usage: null`, as OpenAI's do.
+ * A writer for one stream (decisions 1.6). The first delta has a role, also where the provider leaves it out. Usage
+ * comes once, in a chunk of its own after the `finish_reason`, however the provider reports it, and only with
+ * `stream_options.include_usage`; the other chunks then say `usage: null`, as OpenAI's do.
  */
 export function createChunkWriter(head: AnswerHead, includeUsage: boolean) {
   let hasRole = false;

@@ -14,8 +14,9 @@ import {
 type Choices = ChatCompletion['choices'];
 
 /**
- * The choices of a whole answer without credentials. Log probabilities repeat the text token by token, so they are sent only with a text that
- * was not changed. Throws `guard.output-blocked`, and `model.upstream` for an answer that is too long or too deep.
+ * The choices of a whole answer without credentials. Log probabilities repeat the text token by token, so they are sent
+ * only with a text that was not changed. Throws `guard.output-blocked`, and `model.upstream` for an answer that is too
+ * long or too deep.
  */
 export function guardedChoices(choices: Choices, guard: Guard, secretPrompt: string | undefined): Choices {
   return choices.map(({ logprobs, ...choice }) => {
@@ -71,9 +72,9 @@ function redactMessage<M extends ChatMessage>(message: M, guard: Guard): M {
 }
 
 /**
- * What of an answer is kept in its session, and goes back to a model with the next turn: the text, which a refusal is too, and calls with the
- * thoughts that their provider wants back. Other thoughts and additions are not kept: many providers refuse every later turn that brings them.
- * Pure.
+ * What of an answer is kept in its session, and goes back to a model with the next turn: the text, which a refusal is
+ * too, and calls with the thoughts that their provider wants back. Other thoughts and additions are not kept: many
+ * providers refuse every later turn that brings them. Pure.
  */
 export function keptAnswer(answer: ChatMessage, answeredBy: Pick<ModelInfo, 'provider'>): ChatMessage {
   const { content, refusal, tool_calls, reasoning_content, reasoning_details } = answer;
@@ -89,7 +90,10 @@ export function keptAnswer(answer: ChatMessage, answeredBy: Pick<ModelInfo, 'pro
   };
 }
 
-/** Characters of an answer's text and calls; a longer answer could not be stored, and would stay in memory until its end. */
+/**
+ * Characters of an answer's text and calls; a longer answer could not be stored, and would stay in memory until its
+ * end.
+ */
 export const MAX_ANSWER = MAX_KEPT;
 
 /** The error of an answer beyond `MAX_ANSWER`. */

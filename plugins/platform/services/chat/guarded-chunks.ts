@@ -29,8 +29,9 @@ interface PendingCall {
 }
 
 /**
- * The guardrails of one stream with one answer: credentials are replaced even where chunks split them, an unsafe answer throws
- * `guard.output-blocked`, and one that is too long `model.upstream`. Log probabilities are left out, since they repeat the text token by token.
+ * The guardrails of one stream with one answer: credentials are replaced even where chunks split them, an unsafe answer
+ * throws `guard.output-blocked`, and one that is too long `model.upstream`. Log probabilities are left out, since they
+ * repeat the text token by token.
  */
 export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined) {
   const check = guard.checkOutput(secretPrompt);
@@ -76,7 +77,8 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   function guardCall(delta: ToolCallDelta): ToolCallDelta {
     const text = delta.function?.arguments;
     const isMore = delta.id === undefined && delta.function?.name === undefined && text !== undefined;
-    // `extra_content`, which the provider wants back with the call, stays unchanged. A further piece of arguments has only the index besides.
+    // `extra_content`, which the provider wants back with the call, stays unchanged. A further piece of arguments has
+    // only the index besides.
     const { extra_content, ...own } = delta;
     const named = isMore ? own : (redactValue(withoutArguments(own), guard) as typeof own);
     const call = callOf(named);
@@ -143,7 +145,9 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return isPlain ? choice : { ...(redactValue(rest, guard) as typeof rest), delta };
   }
 
-  /** The part of a chunk that may be sent now; `undefined` for nothing. The `finish_reason` is held back until `end`. */
+  /**
+   * The part of a chunk that may be sent now; `undefined` for nothing. The `finish_reason` is held back until `end`.
+   */
   function next(choices: ChatChunk['choices']): ChatChunk['choices'] | undefined {
     const leaving: Choice[] = [];
     for (const { logprobs: _, ...given } of choices) {

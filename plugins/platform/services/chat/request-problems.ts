@@ -8,8 +8,9 @@ const MAX_PROBLEMS = 20;
 type UnreadRequest = { readonly [Member in keyof ChatRequest]?: unknown };
 
 /**
- * The problems of a request that are errors for every provider: a function without its name, a form of answer without its schema, and
- * those that `conversationProblems` finds. Tools that are no functions are the provider's own, and pass. Pure.
+ * The problems of a request that are errors for every provider: a function without its name, a form of answer without
+ * its schema, and those that `conversationProblems` finds. Tools that are no functions are the provider's own, and
+ * pass. Pure.
  */
 export function requestProblems(request: UnreadRequest): readonly FieldError[] {
   const { messages, tools, tool_choice: choice, response_format: format } = request;
@@ -24,7 +25,10 @@ export function requestProblems(request: UnreadRequest): readonly FieldError[] {
   return [...problems, ...conversationProblems(listOf(messages))].slice(0, MAX_PROBLEMS);
 }
 
-/** The tools that an agent cannot offer, since they are the provider's own and not a client's: no client would run their calls. Pure. */
+/**
+ * The tools that an agent cannot offer, since they are the provider's own and not a client's: no client would run their
+ * calls. Pure.
+ */
 export function clientToolProblems(tools: unknown): readonly FieldError[] {
   const problems: FieldError[] = [];
   for (const [index, { type }] of listOf(tools).entries()) {
@@ -59,8 +63,8 @@ function listOf(list: unknown): readonly Members[] {
 const SPEAKING: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'tool']);
 
 /**
- * The problems of messages that are errors for every provider: a tool's result that belongs to no call, a call of no function, a
- * message without content, a text part without text.
+ * The problems of messages that are errors for every provider: a tool's result that belongs to no call, a call of no
+ * function, a message without content, a text part without text.
  */
 export function conversationProblems(messages: readonly object[]): readonly FieldError[] {
   const problems: FieldError[] = [];

@@ -35,8 +35,9 @@ const EXPORT_BEGUN = 'export.begun';
 const NAMED = 5;
 
 /**
- * Puts the pseudonym into all members of audit records, once immediately and once for records that arrived late. The payload holds the user's id until the job is
- * done. `before` is in milliseconds: records of a later time are not renamed.
+ * Puts the pseudonym into all members of audit records, once immediately and once for records that arrived late. The
+ * payload holds the user's id until the job is done. `before` is in milliseconds: records of a later time are not
+ * renamed.
  */
 export const RenameInAudit = defineJob(
   'platform.rename-in-audit',
@@ -63,7 +64,10 @@ interface Asked {
   readonly requestId: string;
 }
 
-/** The result of an erasure: the number of records of each kind, and the pseudonym that replaces the user in records that stay. */
+/**
+ * The result of an erasure: the number of records of each kind, and the pseudonym that replaces the user in records
+ * that stay.
+ */
 export interface Erased {
   readonly deleted: Readonly<Record<string, number>>;
   readonly pseudonym: string;
@@ -78,7 +82,10 @@ interface DataProtectionParts {
   readonly ids: Pick<Ids, 'opaque'>;
 }
 
-/** Export and erasure of personal data (specification 1, Data protection; decisions 1.5), across all plugins that contribute. */
+/**
+ * Export and erasure of personal data (specification 1, Data protection; decisions 1.5), across all plugins that
+ * contribute.
+ */
 export type DataProtection = ReturnType<typeof createDataProtection>;
 
 /** Makes the service. */
@@ -86,8 +93,9 @@ export function createDataProtection(parts: DataProtectionParts) {
   const { contributions, database, audit, jobs, clock, ids } = parts;
 
   /**
-   * Throws `data-protection.incomplete` where a table has rows of the tenant that no running plugin answers for. Otherwise an export, or a deletion, would seem
-   * complete although a plugin was not started, or its author forgot to contribute the table.
+   * Throws `data-protection.incomplete` where a table has rows of the tenant that no running plugin answers for.
+   * Otherwise an export, or a deletion, would seem complete although a plugin was not started, or its author forgot to
+   * contribute the table.
    */
   async function requireAll(tenantId: string, data: readonly PersonalData[]): Promise<void> {
     const shown = data.flatMap(({ sections }) => sections.flatMap(({ entities }) => entities));
@@ -123,8 +131,9 @@ export function createDataProtection(parts: DataProtectionParts) {
 
   return {
     /**
-     * The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are thrown while the text is read. The audit log names who asked
-     * before anything leaves: the record of the call is written at its end, and never where the process ends before.
+     * The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are thrown while
+     * the text is read. The audit log names who asked before anything leaves: the record of the call is written at its
+     * end, and never where the process ends before.
      */
     async export(
       tenant: Pick<TenantRecord, 'id' | 'name' | 'plan' | 'createdAt'>,
@@ -147,8 +156,9 @@ export function createDataProtection(parts: DataProtectionParts) {
     },
 
     /**
-     * Ends work in progress of the user, or of the whole tenant, and then deletes the stored data in one transaction; jobs of that transaction delete the objects. A repeated call
-     * deletes what was stored since. Throws `data-protection.incomplete`, and the error of work that does not end (`session.busy`).
+     * Ends work in progress of the user, or of the whole tenant, and then deletes the stored data in one transaction;
+     * jobs of that transaction delete the objects. A repeated call deletes what was stored since. Throws
+     * `data-protection.incomplete`, and the error of work that does not end (`session.busy`).
      */
     async erase({ tenantId, userId }: PersonalScope, signal: AbortSignal): Promise<Erased> {
       // In reverse: a plugin comes after those whose services it uses, and its data is deleted before theirs.

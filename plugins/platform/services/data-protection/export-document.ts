@@ -10,9 +10,10 @@ export interface DocumentSection {
 }
 
 /**
- * An export as JSON text, piece by piece: one object, with the members of `head`, an array for each section, one record a line, and at its end `"complete":true`. It holds one
- * record at a time in memory, and one item at a time of a record's own arrays. An error of a section is thrown, so a document without its end has failed. Throws the reason of the
- * request's signal when it aborts.
+ * An export as JSON text, piece by piece: one object, with the members of `head`, an array for each section, one record
+ * a line, and at its end `"complete":true`. It holds one record at a time in memory, and one item at a time of a
+ * record's own arrays. An error of a section is thrown, so a document without its end has failed. Throws the reason of
+ * the request's signal when it aborts.
  */
 export async function* exportDocument(
   head: Readonly<Record<string, unknown>>,

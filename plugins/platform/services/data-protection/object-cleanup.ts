@@ -21,8 +21,8 @@ const YOUNG_MS = 3_600_000;
 const PARALLEL = 8;
 
 /**
- * Makes the clean-up of objects (decisions 1.5): it deletes a tenant's objects that are older than an hour, that some plugin claims, and to which no claiming plugin refers.
- * Throws `objects.unavailable` without object storage.
+ * Makes the clean-up of objects (decisions 1.5): it deletes a tenant's objects that are older than an hour, that some
+ * plugin claims, and to which no claiming plugin refers. Throws `objects.unavailable` without object storage.
  */
 export function createObjectCleanup(parts: {
   readonly objects: Objects;

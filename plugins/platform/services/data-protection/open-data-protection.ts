@@ -6,8 +6,8 @@ import { createObjectCleanup } from './object-cleanup.ts';
 const ARCHIVE_EVERY_MS = 3_600_000;
 
 /**
- * Opens data protection over the contributions of all plugins. For as long as the plugin lives, it purges deleted tenants, and moves old audit records to the
- * object storage.
+ * Opens data protection over the contributions of all plugins. For as long as the plugin lives, it purges deleted
+ * tenants, and moves old audit records to the object storage.
  */
 export function openDataProtection(
   scope: Scope<{ readonly purge_interval: number; readonly audit_retention: number }>,

@@ -12,8 +12,9 @@ const LOOK_MS = 50;
 const PARALLEL = 8;
 
 /**
- * Aborts the turns in flight of a user, or of the whole tenant, on all replicas: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended and their
- * receipts are written. Throws `session.busy` when one does not end in 25 s, and the signal's reason.
+ * Aborts the turns in flight of a user, or of the whole tenant, on all replicas: their chats end with `chat.aborted`,
+ * and store nothing. Resolves when they have ended and their receipts are written. Throws `session.busy` when one does
+ * not end in 25 s, and the signal's reason.
  */
 export async function haltTurns(
   { leases, clock }: { readonly leases: Pick<Leases, 'list' | 'revoke'>; readonly clock: Clock },

@@ -52,8 +52,9 @@ interface PersonalDataParts {
 }
 
 /**
- * What the records keep about people (decisions 1.5): sessions with their messages, memories, profiles, receipts, usage; and what belongs to the tenant and to no user: skills
- * and SOUL.md, which are objects and which a job deletes after an erasure. The built-in ones come back afterwards.
+ * What the records keep about people (decisions 1.5): sessions with their messages, memories, profiles, receipts,
+ * usage; and what belongs to the tenant and to no user: skills and SOUL.md, which are objects and which a job deletes
+ * after an erasure. The built-in ones come back afterwards.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
   const { database, objects, leases, jobs, durableEvents, sessionData, skills, souls, clock, ids } = parts;
@@ -115,7 +116,8 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
     async erase(entities, { userId }) {
       const user = userId === undefined ? undefined : { userId, storedName: storedName(userId) };
       const erased = await eraseRecords(entities, user, async (ids) => {
-        // What others have done in the user's sessions holds the user's words; of a whole tenant, plugins erase all they have.
+        // What others have done in the user's sessions holds the user's words; of a whole tenant, plugins erase all
+        // they have.
         if (user !== undefined)
           for (const id of ids) for (const { remove } of sessionData()) await remove(entities, id);
         await durableEvents.publish(entities, SessionsDeleted, { session_ids: [...ids], reason: 'erasure' });

@@ -5,7 +5,10 @@ import { type Candidate, fittest, textOf, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
 const DEADLINE_MS = 5000;
-/** Memories that one search makes vectors of, those first that share most words with the query; the next searches make vectors of the others, which until then are found by their words. */
+/**
+ * Memories that one search makes vectors of, those first that share most words with the query; the next searches make
+ * vectors of the others, which until then are found by their words.
+ */
 const MAX_NEW = 64;
 /** Characters of a text that go into its vector: providers refuse longer ones. */
 const MAX_TEXT = 4000;
@@ -79,7 +82,8 @@ export function createMeaning(parts: {
       return { vector: undefined, candidates: stored.map(({ memory }) => ({ memory, vector: undefined })) };
     }
     const missing = stored.filter(({ embeddingId }) => embeddingId !== embeddings.id);
-    // Words alone bring half of what words and a vector bring: the memory that was asked for would rank behind any that have one.
+    // Words alone bring half of what words and a vector bring: the memory that was asked for would rank behind any that
+    // have one.
     const fresh = missing.length > MAX_NEW ? await fittest(missing, query, MAX_NEW) : missing;
     const [[vector], vectors] = await Promise.all([
       embed(embeddings, entities.tenantId, [query]),

@@ -33,8 +33,8 @@ export interface Candidate {
 }
 
 /**
- * How well a memory fits, 0 to 1: the similarity of the vectors, and on top of it, for shared words, up to half of the difference to 1. Each of the
- * two can only add.
+ * How well a memory fits, 0 to 1: the similarity of the vectors, and on top of it, for shared words, up to half of the
+ * difference to 1. Each of the two can only add.
  */
 export function score(likenessOfVectors: number, sharedWords: number): number {
   return 1 - (1 - likenessOfVectors) * (1 - WORDS_WEIGHT * sharedWords);
@@ -80,8 +80,8 @@ export function textOf({ id, key, value }: Memory): string {
 }
 
 /**
- * The distinct words at the beginning of a text, in lower case. Of scripts without blanks every pair of neighbouring characters is a word.
- * Pure, in linear time.
+ * The distinct words at the beginning of a text, in lower case. Of scripts without blanks every pair of neighbouring
+ * characters is a word. Pure, in linear time.
  */
 export function wordsOf(text: string): ReadonlySet<string> {
   const words = new Set<string>();
@@ -107,7 +107,10 @@ function pairsOf(run: string): readonly string[] {
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
-/** The bytes of a vector, as they are kept: float32, little-endian (as every machine that Node runs on has them in memory). */
+/**
+ * The bytes of a vector, as they are kept: float32, little-endian (as every machine that Node runs on has them in
+ * memory).
+ */
 export function toBytes(vector: Float32Array): Buffer {
   return Buffer.from(Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
 }
@@ -121,7 +124,9 @@ export function toVector(bytes: Uint8Array): Float32Array | undefined {
   return vector;
 }
 
-/** How alike two vectors of length 1 are: their cosine, 0 where it is negative, unknown, or they have different sizes. */
+/**
+ * How alike two vectors of length 1 are: their cosine, 0 where it is negative, unknown, or they have different sizes.
+ */
 export function likeness(one: Float32Array, other: Float32Array): number {
   if (one.length !== other.length) return 0;
   let sum = 0;

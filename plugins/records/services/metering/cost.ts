@@ -16,8 +16,8 @@ export interface NanoPrices {
 type Tokens = Pick<ModelUse, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
 
 /**
- * What tokens cost: US dollars as exact decimal text. The cached parts of the input are priced apart from the rest of it. So many
- * tokens at billionths for a thousand of them are trillionths: nothing is ever rounded.
+ * What tokens cost: US dollars as exact decimal text. The cached parts of the input are priced apart from the rest of
+ * it. So many tokens at billionths for a thousand of them are trillionths: nothing is ever rounded.
  */
 export function costOf(tokens: Tokens, prices: NanoPrices): string {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = tokens;
@@ -41,7 +41,9 @@ interface CostParts {
   readonly picos: number;
 }
 
-/** A price in billionths of a dollar. Exact for numbers of at most nine decimals up to 1,000,000; others are rounded. */
+/**
+ * A price in billionths of a dollar. Exact for numbers of at most nine decimals up to 1,000,000; others are rounded.
+ */
 export function nanosOf(price: number): number {
   return Math.round(price * NANOS);
 }

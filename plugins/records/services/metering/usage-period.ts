@@ -33,8 +33,8 @@ export function toWindow(period: UsagePeriod): UsageWindow {
 }
 
 /**
- * Divides a window into whole days up to `throughDay` (empty: none are added up) and the rest: a day that begins or ends within the window is read from records, like
- * those after `throughDay`. Pure.
+ * Divides a window into whole days up to `throughDay` (empty: none are added up) and the rest: a day that begins or
+ * ends within the window is read from records, like those after `throughDay`. Pure.
  */
 export function splitWindow(window: UsageWindow, throughDay: string): UsageParts {
   const isPart = startOf(window.firstDay) < window.from.getTime();

@@ -27,7 +27,10 @@ import { dollarsOfParts } from './cost.ts';
 import { daysFrom, momentsOf, splitWindow, toWindow, type UsageParts } from './usage-period.ts';
 import { toRecord } from './usage-row.ts';
 
-/** Makes the reports. Days that are added up are read as they are, the others from records; a tenant whose records were erased is read separately. */
+/**
+ * Makes the reports. Days that are added up are read as they are, the others from records; a tenant whose records were
+ * erased is read separately.
+ */
 export function createUsageReports({
   database,
 }: {
@@ -41,7 +44,10 @@ export function createUsageReports({
     return [...ofDays, ...ofRecords];
   }
 
-  /** How many different sessions tenants had: those of whole days, and those of the other windows that are not counted already, by the whole days or by an earlier window. */
+  /**
+   * How many different sessions tenants had: those of whole days, and those of the other windows that are not counted
+   * already, by the whole days or by an earlier window.
+   */
   async function sessionsAcross(tenantIds: readonly string[], { added, open }: UsageParts) {
     if (added === undefined) return inOrder(open, (window) => countSessions(database, tenantIds, window));
     const days = momentsOf(added);
@@ -157,8 +163,8 @@ function toTotals(sums: UsageSums): UsageTotals {
 }
 
 /**
- * The sums of days as lines of a report, oldest first. `dateOf` gives the line that a day belongs to. The integers of the days are added, so that a
- * month is exactly the sum of its days.
+ * The sums of days as lines of a report, oldest first. `dateOf` gives the line that a day belongs to. The integers of
+ * the days are added, so that a month is exactly the sum of its days.
  */
 function toLines(
   days: readonly (UsageSums & { readonly day: string })[],

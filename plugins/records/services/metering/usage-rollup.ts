@@ -13,7 +13,10 @@ import {
 } from '../../store/usage-days.ts';
 import { dayOf, daysFrom } from './usage-period.ts';
 
-/** Days that must have passed after a day before it is added up. By then every record of it is written, even if the clocks of replicas differ. */
+/**
+ * Days that must have passed after a day before it is added up. By then every record of it is written, even if the
+ * clocks of replicas differ.
+ */
 const SETTLED_DAYS = 1;
 /** Days that are counted again with each day that is added up, for records that arrived late nevertheless. */
 const RECOUNTED_DAYS = 3;
@@ -32,8 +35,8 @@ interface UsageRollupParts {
 /** Adds up the usage of days that are over, once, so that reports read a row for each day and no records. */
 export interface UsageRollup {
   /**
-   * Adds up what is due, in one replica at a time: days that have been over for a day, and those of tenants whose records were erased. Each day is a transaction of
-   * its own, and an abort leaves the rest to the next run.
+   * Adds up what is due, in one replica at a time: days that have been over for a day, and those of tenants whose
+   * records were erased. Each day is a transaction of its own, and an abort leaves the rest to the next run.
    */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -41,8 +44,8 @@ export interface UsageRollup {
 /** Makes it. */
 export function createUsageRollup({ database, leases, clock, ids }: UsageRollupParts): UsageRollup {
   /**
-   * The last day that may be added up, by the earlier one of two clocks: a day that is added up too early lacks what comes later. `latest` is that by the later one: no
-   * day after it can have been due.
+   * The last day that may be added up, by the earlier one of two clocks: a day that is added up too early lacks what
+   * comes later. `latest` is that by the later one: no day after it can have been due.
    */
   async function dueDays(): Promise<{ readonly due: string; readonly latest: string }> {
     const times = [clock.now(), await database.now()];
@@ -87,7 +90,8 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
   async function addUp(signal: AbortSignal): Promise<void> {
     const { due, latest } = await dueDays();
     let before = await findThroughDay(database);
-    // A clock was ahead: days that are not over count as added up, and whole days since then may lack their calls. All are added up anew, and reports read records until then.
+    // A clock was ahead: days that are not over count as added up, and whole days since then may lack their calls. All
+    // are added up anew, and reports read records until then.
     if (before > latest) {
       before = '';
       await saveThroughDay(database.system(), before);
@@ -117,7 +121,10 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
   };
 }
 
-/** Makes reports read all records of the tenant until its days are added up again, in the caller's transaction. Called when records were erased. */
+/**
+ * Makes reports read all records of the tenant until its days are added up again, in the caller's transaction. Called
+ * when records were erased.
+ */
 export function addUpAgain(entities: TenantEntityManager, ids: Pick<Ids, 'uuid'>): Promise<void> {
   return resetUsage(entities, ids.uuid(), FIRST_DAY);
 }

@@ -11,7 +11,10 @@ import { USAGE_LENGTHS, type UsageRow } from '../../store/usage.ts';
 import { dollarsOfParts, partsOf } from './cost.ts';
 import { dayOf } from './usage-period.ts';
 
-/** The row of a use. Names that clients and providers chose become text that every database can store; users are named as in sessions. */
+/**
+ * The row of a use. Names that clients and providers chose become text that every database can store; users are named
+ * as in sessions.
+ */
 export function toRow(
   use: PricedUse,
   { principal, sessionId, source }: UsageOwner,

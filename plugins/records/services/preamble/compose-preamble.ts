@@ -75,8 +75,9 @@ export interface PreambleHead {
 }
 
 /**
- * Personality, profile and memories as delimited blocks, each within its share of `maxTokens` (estimated) and of what those before it have left over. Texts of users are data: a delimiter
- * inside of one is written as `&lt;…`, so that no block ends early and none is made up. Pure.
+ * Personality, profile and memories as delimited blocks, each within its share of `maxTokens` (estimated) and of what
+ * those before it have left over. Texts of users are data: a delimiter inside of one is written as `&lt;…`, so that no
+ * block ends early and none is made up. Pure.
  */
 export function composeHead(parts: PreambleParts, maxTokens: number): PreambleHead {
   const blocks: string[] = [];
@@ -98,8 +99,8 @@ export function composeHead(parts: PreambleParts, maxTokens: number): PreambleHe
 }
 
 /**
- * The preamble: the head, and behind it the skills that fit the conversation, as many as have room. If there are any skills, it says how to find the
- * others. Pure.
+ * The preamble: the head, and behind it the skills that fit the conversation, as many as have room. If there are any
+ * skills, it says how to find the others. Pure.
  */
 export function withSkills({ text, room }: PreambleHead, { fitting, total }: ShownSkills): string {
   if (total === 0) return text;
@@ -142,8 +143,8 @@ function flat(text: string): string {
 }
 
 /**
- * The beginning of a text that fits into `maxTokens` (estimated): whole lines; where not even the first line fits, whole words of it; where it
- * has no words, whole characters. Pure.
+ * The beginning of a text that fits into `maxTokens` (estimated): whole lines; where not even the first line fits,
+ * whole words of it; where it has no words, whole characters. Pure.
  */
 export function fitText(text: string, maxTokens: number): string {
   // A token takes no fewer than a quarter of a character, so this much never fits; it bounds the work for any input.

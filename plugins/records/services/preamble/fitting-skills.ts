@@ -8,7 +8,10 @@ const LEAST_SCORE = 12;
 /** Of the score of the best one. */
 const LEAST_SHARE = 0.4;
 
-/** The skills that fit what was said last, best first, and how many there are; none for a conversation that hints at none. */
+/**
+ * The skills that fit what was said last, best first, and how many there are; none for a conversation that hints at
+ * none.
+ */
 export function fittingSkills(search: SkillSearch, said: readonly string[]): ShownSkills {
   const found = search.find(said, MOST);
   const least = Math.max(LEAST_SCORE, (found[0]?.score ?? 0) * LEAST_SHARE);

@@ -136,8 +136,8 @@ const lengthOf = (texts: readonly string[]) => texts.reduce((sum, { length }) =>
 const keyOf = (tenantId: string, userId: string) => JSON.stringify([tenantId, userId]);
 
 /**
- * Reads a part within its deadline. Undefined for a part that fails or is late, which is then not read again for a while; the failure is logged,
- * once a minute.
+ * Reads a part within its deadline. Undefined for a part that fails or is late, which is then not read again for a
+ * while; the failure is logged, once a minute.
  */
 function createPartReader(clock: Clock, log: Logger) {
   const warn = throttledLog<{ readonly err: unknown; readonly part: string }>(clock, (what) =>

@@ -10,7 +10,10 @@ import { createSweep } from './sweep.ts';
 const SERIES = 500;
 const OTHERS = 'others';
 
-/** Opens retention over what all plugins contribute: its rules, and the sweeps that apply them as long as the plugin lives. */
+/**
+ * Opens retention over what all plugins contribute: its rules, and the sweeps that apply them as long as the plugin
+ * lives.
+ */
 export function openRetention(scope: Scope<RecordsSettings>): Retention {
   const { services, config, log } = scope;
   const { database } = services;

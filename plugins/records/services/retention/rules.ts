@@ -1,7 +1,10 @@
 import { ConfigurationError } from 'agent-gateway';
 import { FOREVER, parseKeep, type RetentionRule } from '../../contract.ts';
 
-/** What the tenant, the operator and the plugin set for a kind. Milliseconds; null keeps records forever; undefined: not set. */
+/**
+ * What the tenant, the operator and the plugin set for a kind. Milliseconds; null keeps records forever; undefined: not
+ * set.
+ */
 export interface RetentionSayings {
   readonly tenant?: { readonly keepMs: number | null; readonly deletesFrom: Date } | undefined;
   readonly deployment?: number | null | undefined;

@@ -28,8 +28,10 @@ export interface SweepParts {
 }
 
 /**
- * Makes the sweep: it deletes the records whose time is over, and counts the existing ones, by kind and tenant. Only one replica may run it at a time; the next sweep does
- * what one leaves undone. Records that each process has of its own are deleted by a sweep `ofProcess`, which every process runs. After each batch it waits as long as the batch took, so that other work has at least half of the database's time.
+ * Makes the sweep: it deletes the records whose time is over, and counts the existing ones, by kind and tenant. Only
+ * one replica may run it at a time; the next sweep does what one leaves undone. Records that each process has of its
+ * own are deleted by a sweep `ofProcess`, which every process runs. After each batch it waits as long as the batch
+ * took, so that other work has at least half of the database's time.
  */
 export function createSweep(parts: SweepParts): (signal: AbortSignal, ofProcess?: boolean) => Promise<void> {
   const { database, tenants, audit, clock, log, kinds, deployment } = parts;
@@ -54,7 +56,10 @@ export function createSweep(parts: SweepParts): (signal: AbortSignal, ofProcess?
     }
   }
 
-  /** The tenants that may have records to delete: all, if a rule applies to all of them, else those that have a rule of their own. */
+  /**
+   * The tenants that may have records to delete: all, if a rule applies to all of them, else those that have a rule of
+   * their own.
+   */
   async function* tenantsOf(own: ReadonlyMap<string, unknown>, isForAll: boolean): AsyncGenerator<string> {
     if (!isForAll) {
       yield* own.keys();
@@ -70,7 +75,8 @@ export function createSweep(parts: SweepParts): (signal: AbortSignal, ofProcess?
   async function applyRules(kind: RetainedRecords, signal: AbortSignal): Promise<void> {
     const own = await findRulesOf(database, kind.name);
     const sayings = { deployment: deployment.get(kind.name), plugin: kind.keptFor };
-    // The earlier one of two clocks: what a replica whose clock is ahead deletes is lost. Records of one process have only its times.
+    // The earlier one of two clocks: what a replica whose clock is ahead deletes is lost. Records of one process have
+    // only its times.
     const now = kind.ofProcess ? clock.now() : Math.min(clock.now(), await database.now());
     for await (const tenantId of tenantsOf(own, ruleOf(sayings).keep !== null)) {
       signal.throwIfAborted();

@@ -40,8 +40,8 @@ interface FinishedTurn {
 }
 
 /**
- * Writes session, messages, usage, the writes that the outcome adds and the durable events for subscribers, in one transaction. Throws `session.conflict` if another
- * turn was written since this one began.
+ * Writes session, messages, usage, the writes that the outcome adds and the durable events for subscribers, in one
+ * transaction. Throws `session.conflict` if another turn was written since this one began.
  */
 export async function commitTurn(
   { database, metering, durableEvents, ids }: CommitParts,
@@ -108,7 +108,9 @@ function messageRows(turn: FinishedTurn, ids: Pick<Ids, 'uuid'>): readonly Sessi
   });
 }
 
-/** The tokens of each message: as the provider counted the answer of a turn with one model call, else estimated. Pure. */
+/**
+ * The tokens of each message: as the provider counted the answer of a turn with one model call, else estimated. Pure.
+ */
 export function messageTokens(
   messages: readonly ChatMessage[],
   uses: readonly Pick<PricedUse, 'outputTokens'>[],

@@ -20,8 +20,8 @@ export interface DeletionParts {
 }
 
 /**
- * Deletes a session with its messages and what plugins keep of it, in one transaction. False, and nothing is deleted, if there is no such session, or if it was
- * used since `unusedSince`.
+ * Deletes a session with its messages and what plugins keep of it, in one transaction. False, and nothing is deleted,
+ * if there is no such session, or if it was used since `unusedSince`.
  */
 export function deleteWholeSession(
   { data, durableEvents }: DeletionParts,

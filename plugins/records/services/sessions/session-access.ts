@@ -5,7 +5,10 @@ import { type Owner, SessionErrors, type SessionReader, storedName } from '../..
 /** `.` and `..` are names like others: an id is a key of rows and never becomes a path. */
 const SESSION_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** True for what can be the id of a session (decisions 1.6). It is stored, logged and audited, so a credential cannot be one. */
+/**
+ * True for what can be the id of a session (decisions 1.6). It is stored, logged and audited, so a credential cannot be
+ * one.
+ */
 export function isSessionId(text: string): boolean {
   return SESSION_ID.test(text) && redactText(text) === text;
 }

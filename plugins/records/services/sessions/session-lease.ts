@@ -21,11 +21,11 @@ export interface LeaseRequest {
 export const leaseKey = (tenantId: string) => `sessions:${tenantId}`;
 
 /**
- * Waits in line for the session's lease, which counts as one of the tenant's `max_sessions` in use: this is where that limit is enforced. Throws
- * `session.limit`, `session.busy` after 30 s, and the signal's reason.
+ * Waits in line for the session's lease, which counts as one of the tenant's `max_sessions` in use: this is where that
+ * limit is enforced. Throws `session.limit`, `session.busy` after 30 s, and the signal's reason.
  *
- * The lease is not strict: while replicas disagree about Redis two turns of a session may run, and the second to commit is refused by
- * the database (`session.conflict`). It costs a turn no statement with Redis, and two without.
+ * The lease is not strict: while replicas disagree about Redis two turns of a session may run, and the second to commit
+ * is refused by the database (`session.conflict`). It costs a turn no statement with Redis, and two without.
  */
 export async function acquireSessionLease(leases: Leases, request: LeaseRequest): Promise<Lease> {
   const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = request;
@@ -42,8 +42,8 @@ export async function acquireSessionLease(leases: Leases, request: LeaseRequest)
 }
 
 /**
- * Acquires the lease of a session that is to be deleted; `undefined` if a turn of it is in flight or waits. Not strict either: a turn on a replica
- * that uses another lease store finds at its commit that the session was deleted.
+ * Acquires the lease of a session that is to be deleted; `undefined` if a turn of it is in flight or waits. Not strict
+ * either: a turn on a replica that uses another lease store finds at its commit that the session was deleted.
  */
 export async function takeIdleSession(leases: Leases, tenantId: string, sessionId: string) {
   const outcome = await leases.tryAcquire(leaseKey(tenantId), { name: sessionId, limit: UNBOUNDED });

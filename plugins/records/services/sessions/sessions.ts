@@ -55,7 +55,8 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
 
     async remove(entities, reader, id) {
       await find(entities, reader, id);
-      // The row of a first turn is not there yet: the lease comes first, or the turn would store a session that was said to be deleted.
+      // The row of a first turn is not there yet: the lease comes first, or the turn would store a session that was
+      // said to be deleted.
       await using _ = await takeIdle(entities, id);
       await get(entities, reader, id);
       const isDeleted = await deleteWholeSession(deletion, entities, { id, reason: 'requested' });

@@ -19,8 +19,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 type HistorySource = Pick<SessionRow, 'id' | 'messageCount' | 'messageBytes'>;
 
 /**
- * The newest whole turns of a session within a budget of tokens, oldest message first. One query for each hundred messages; of a session
- * so large that its newest messages could be too much to read, they are chosen before.
+ * The newest whole turns of a session within a budget of tokens, oldest message first. One query for each hundred
+ * messages; of a session so large that its newest messages could be too much to read, they are chosen before.
  *
  * @param entities makes an entity manager of the tenant
  */
@@ -83,8 +83,8 @@ interface HistoryBudget {
 }
 
 /**
- * The `seq` from which on messages are history: the newest whole turns within the budget. A turn that begins with results of tools belongs
- * to the one before it, which has the calls. Undefined where nothing fits. Pure.
+ * The `seq` from which on messages are history: the newest whole turns within the budget. A turn that begins with
+ * results of tools belongs to the one before it, which has the calls. Undefined where nothing fits. Pure.
  *
  * @param outlines newest first
  * @param isComplete false where older messages exist that are not among them: the oldest turn may be cut off then

@@ -34,7 +34,8 @@ export function readInstalled(catalog: SkillCatalog): ReadInstalled {
 }
 
 /**
- * What the tenant has written, and the built-in skills that it has neither written over nor deleted, as far as 500 in all allow; by name. Pure.
+ * What the tenant has written, and the built-in skills that it has neither written over nor deleted, as far as 500 in
+ * all allow; by name. Pure.
  */
 export function installedSkills(
   manifest: Manifest,

@@ -30,8 +30,8 @@ const checkFile = compileSchema(File);
 export type SkillEntry = Static<typeof Entry>;
 
 /**
- * What a tenant has changed, `skills.json`: its own skills and its own texts of built-in ones, with the contents of their front matter. A skill that
- * is in neither list is as it comes with the gateway.
+ * What a tenant has changed, `skills.json`: its own skills and its own texts of built-in ones, with the contents of
+ * their front matter. A skill that is in neither list is as it comes with the gateway.
  */
 export interface Manifest {
   readonly skills: ReadonlyMap<string, SkillEntry>;
@@ -75,7 +75,10 @@ export function withSkill(manifest: Manifest, name: string, entry: SkillEntry): 
   return { ...manifest, skills: new Map(manifest.skills).set(name, entry) };
 }
 
-/** The manifest without a skill; `isRemembered`: the manifest notes the deletion, so that the built-in skill does not come back. */
+/**
+ * The manifest without a skill; `isRemembered`: the manifest notes the deletion, so that the built-in skill does not
+ * come back.
+ */
 export function withoutSkill(manifest: Manifest, name: string, isRemembered: boolean): Manifest {
   const skills = new Map(manifest.skills);
   skills.delete(name);

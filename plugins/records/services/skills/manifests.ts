@@ -126,7 +126,8 @@ export function createManifests(parts: ManifestsParts) {
   async function current(tenantId: string): Promise<Manifest> {
     const { manifest, skipped } = await load(tenantId, objects.forTenant(tenantId));
     if (skipped === undefined) return manifest;
-    // A tenant's first writer stores the skill before the manifest: only under the lock is it known whether one is missing.
+    // A tenant's first writer stores the skill before the manifest: only under the lock is it known whether one is
+    // missing.
     return change(tenantId, async (context) => ({
       ...(context.isStored ? {} : { manifest: context.manifest }),
       result: context.manifest,
@@ -134,9 +135,9 @@ export function createManifests(parts: ManifestsParts) {
   }
 
   /**
-   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` received, so that no change is lost. `work`
-   * may run several times, and writes objects before the manifest that names them; `after` runs once the manifest is written, still under the lock.
-   * `stopped` ends the waiting for other writers.
+   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` received, so that
+   * no change is lost. `work` may run several times, and writes objects before the manifest that names them; `after`
+   * runs once the manifest is written, still under the lock. `stopped` ends the waiting for other writers.
    */
   async function change<T>(
     tenantId: string,

@@ -50,21 +50,23 @@ interface ProvisioningParts {
 }
 
 /**
- * Brings tenants what they do not share: a SOUL.md and a manifest. The built-in skills are shared; copies that an earlier version gave a tenant are
- * removed. Every step can be repeated: the next sweep of any replica finishes what a crash left undone. Without object storage nothing is done.
+ * Brings tenants what they do not share: a SOUL.md and a manifest. The built-in skills are shared; copies that an
+ * earlier version gave a tenant are removed. Every step can be repeated: the next sweep of any replica finishes what a
+ * crash left undone. Without object storage nothing is done.
  */
 export function createProvisioning(parts: ProvisioningParts) {
   const { catalog, manifests, objects, database, tenants, leases, hints, clock, ids, log, onDone } = parts;
 
   /**
-   * Provisions one tenant, unless it is deleted, has everything, or another replica is provisioning it. A failure is logged and stored with the
-   * time of the next attempt; the promise does not reject.
+   * Provisions one tenant, unless it is deleted, has everything, or another replica is provisioning it. A failure is
+   * logged and stored with the time of the next attempt; the promise does not reject.
    */
   async function provision(tenantId: string, signal: AbortSignal): Promise<void> {
     if (!objects.available) return;
     const tenant = await tenants.get(tenantId);
     if (tenant === undefined || tenant.deletedAt !== null) return;
-    // Not strict: two replicas that install the same skills only work twice, and each change of a manifest has a lease of its own.
+    // Not strict: two replicas that install the same skills only work twice, and each change of a manifest has a lease
+    // of its own.
     const outcome = await leases.tryAcquire(`skill-provisioning:${tenantId}`);
     if (typeof outcome === 'string') return;
     await using lease = outcome;
@@ -81,7 +83,8 @@ export function createProvisioning(parts: ProvisioningParts) {
       await write(provisioned(catalog.id, clock.now()));
       onDone('ok');
     } catch (err) {
-      // A stop or a lost lock says nothing about the tenant, so no failure is recorded: it stays due, and the next run continues.
+      // A stop or a lost lock says nothing about the tenant, so no failure is recorded: it stays due, and the next run
+      // continues.
       if (alive.aborted) return;
       const next = failed(state, clock.now(), ids.bytes(1)[0]! / 255);
       log.warn({ err, tenant_id: tenantId, next_attempt_at: next.nextAttemptAt }, 'built-in skills failed');
@@ -100,7 +103,10 @@ export function createProvisioning(parts: ProvisioningParts) {
     }
   }
 
-  /** Removes some of the copies that the tenant has of built-in skills, and makes sure that there is a manifest. False when no copy was left. */
+  /**
+   * Removes some of the copies that the tenant has of built-in skills, and makes sure that there is a manifest. False
+   * when no copy was left.
+   */
   function removeCopies(tenantId: string, signal: AbortSignal): Promise<boolean> {
     const remove = async (context: ChangeContext) => {
       const copies = [...context.manifest.skills].filter(([name, entry]) => isCopy(name, entry, catalog));
@@ -178,8 +184,8 @@ export function provisioned(catalogId: string, now: number): ProvisioningState {
 }
 
 /**
- * The state after a failure: the next attempt waits 30 s, then twice as long each time, an hour at most. Up to half of the wait is subtracted at
- * random, so that tenants that failed together are not retried together.
+ * The state after a failure: the next attempt waits 30 s, then twice as long each time, an hour at most. Up to half of
+ * the wait is subtracted at random, so that tenants that failed together are not retried together.
  *
  * @param random a number from 0 to 1
  */

@@ -1,8 +1,9 @@
 import { stemOf } from './search-terms.ts';
 
 /*
- * Words that people use for one another when they ask for work to be done: general vocabulary of offices, shops and software, groups between bars. Some belong to several groups.
- * The list was collected with one half of the questions in test/corpus/skills in view, and never with the other.
+ * Words that people use for one another when they ask for work to be done: general vocabulary of offices, shops and
+ * software, groups between bars. Some belong to several groups. The list was collected with one half of the questions
+ * in test/corpus/skills in view, and never with the other.
  */
 const GROUPS = `
   accept approve confirm consent | accident incident mishap | adapt adjust change modify | advert ad posting | advice recommend suggest propose

@@ -62,9 +62,10 @@ const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
 const ACCENTS = /[\u0300-\u036f]/g;
 
 /**
- * The words of a text in their order, each without its endings, so that "planning", "plans" and "planned" are one; without numbers and without the words
- * that every text is full of. The endings are those of English; words of other languages are the same as long as they are written the same, and of scripts without
- * spaces every pair of neighbouring characters is a term. Pure.
+ * The words of a text in their order, each without its endings, so that "planning", "plans" and "planned" are one;
+ * without numbers and without the words that every text is full of. The endings are those of English; words of other
+ * languages are the same as long as they are written the same, and of scripts without spaces every pair of neighbouring
+ * characters is a term. Pure.
  */
 export function termsOf(text: string): readonly string[] {
   const isPlain = PLAIN.test(text);
@@ -98,7 +99,10 @@ function termOf(found: string): string {
   return isEmpty ? '' : stemOf(word);
 }
 
-/** What the forms of a word have in common. Words of unlike meaning may share it: it is made for finding, not for reading. Pure. */
+/**
+ * What the forms of a word have in common. Words of unlike meaning may share it: it is made for finding, not for
+ * reading. Pure.
+ */
 export function stemOf(word: string): string {
   if (word.length <= LEAST_STEM) return word;
   return withoutEnd(withoutSuffix(singular(word)));

@@ -28,8 +28,9 @@ const LENGTH_SHARE = 0.5;
 const RELATED = 0.5;
 
 /**
- * Makes an index by BM25 with weighted fields, in which a term also finds terms of related meaning. A corpus of another index makes scores comparable with it.
- * Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009)
+ * Makes an index by BM25 with weighted fields, in which a term also finds terms of related meaning. A corpus of another
+ * index makes scores comparable with it. Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25
+ * and Beyond (2009)
  */
 export function createSkillIndex<T>(items: readonly IndexedItem<T>[], given?: Corpus): SkillIndex<T> {
   const corpus = given ?? corpusOf(items);

@@ -47,9 +47,9 @@ export async function readVersion(
 }
 
 /**
- * The manifest rebuilt from the objects themselves, for a tenant whose `skills.json` is missing or damaged. A text that equals a built-in one is a
- * redundant copy; any other one is the tenant's own. Which built-in skills were deleted is no longer known. Names whose text is not a valid
- * SKILL.md are passed to `skip`.
+ * The manifest rebuilt from the objects themselves, for a tenant whose `skills.json` is missing or damaged. A text that
+ * equals a built-in one is a redundant copy; any other one is the tenant's own. Which built-in skills were deleted is
+ * no longer known. Names whose text is not a valid SKILL.md are passed to `skip`.
  */
 export async function manifestOfObjects(
   space: ObjectSpace,

@@ -18,9 +18,15 @@ export interface SkillSearch {
   find(texts: readonly string[], most: number): readonly FoundSkill[];
 }
 
-/** How much a word in the name, the description or the title counts, compared with one in the body; `said`: in what other skills say of it. */
+/**
+ * How much a word in the name, the description or the title counts, compared with one in the body; `said`: in what
+ * other skills say of it.
+ */
 const FIELDS = { name: 4, description: 6, title: 2, said: 4 } as const;
-/** Characters of a text that are searched, at its beginning and at its end: users write what they want before or after what they pasted. */
+/**
+ * Characters of a text that are searched, at its beginning and at its end: users write what they want before or after
+ * what they pasted.
+ */
 const LOOKED_AT = { begin: 1_500, end: 500 } as const;
 /** Texts that are searched, the last ones. */
 const MAX_TEXTS = 3;
@@ -87,7 +93,10 @@ export function foundFor(search: SkillSearch, query: string): readonly SkillSumm
   return found.filter(({ score }) => score >= least).map(({ skill }) => skill);
 }
 
-/** The terms of a body as a manifest keeps them, the most frequent first, so that a tenant's own skills are found without reading their texts. Pure. */
+/**
+ * The terms of a body as a manifest keeps them, the most frequent first, so that a tenant's own skills are found
+ * without reading their texts. Pure.
+ */
 export function keptTerms(body: string): string {
   const counts = [...countsOf(bodyTerms(body))].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
   let kept = '';
@@ -141,7 +150,10 @@ function titleOf(body: string): string | undefined {
 
 const NOT_FOR = /^\*\*Not for:\*\*[\s\S]*?(?:\n\n|$)/m;
 
-/** The terms of the prose, without fenced code, which belongs to examples. What a skill says it is not for does not count. */
+/**
+ * The terms of the prose, without fenced code, which belongs to examples. What a skill says it is not for does not
+ * count.
+ */
 function bodyTerms(body: string): readonly string[] {
   const prose = body.replaceAll(/^```[\s\S]*?^```/gm, '').replace(NOT_FOR, '');
   return termsOf(prose);

@@ -15,7 +15,10 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const OPENING = /^---[ \t]*\r?\n/;
 const CLOSING = /^---[ \t]*\r?$/m;
 
-/** True for a name that a skill can have (decisions 1.7): it becomes part of an object's key, so nothing else is accepted. */
+/**
+ * True for a name that a skill can have (decisions 1.7): it becomes part of an object's key, so nothing else is
+ * accepted.
+ */
 export function isSkillName(name: string): boolean {
   return NAME.test(name);
 }
@@ -32,8 +35,8 @@ type SkillReading =
   | { readonly problems: readonly FieldError[] };
 
 /**
- * Reads a SKILL.md of the given name: front matter between two lines `---`, then the body. Front matter is YAML of plain texts; unknown members are
- * ignored. Pure, and linear in time for any input.
+ * Reads a SKILL.md of the given name: front matter between two lines `---`, then the body. Front matter is YAML of
+ * plain texts; unknown members are ignored. Pure, and linear in time for any input.
  */
 export function readSkill(name: string, text: string): SkillReading {
   const parts = split(text);
@@ -123,8 +126,8 @@ export interface SkillCatalog {
 export const BUILTIN_FOLDER = path.join(import.meta.dirname, '../../skills');
 
 /**
- * Makes a catalog. The front matter is read at the first use of `skills`: many a start has none. Both throw an Error naming the skill that is none: the
- * build is wrong then.
+ * Makes a catalog. The front matter is read at the first use of `skills`: many a start has none. Both throw an Error
+ * naming the skill that is none: the build is wrong then.
  */
 export function createCatalog(texts: ReadonlyMap<string, string>, soul: string): SkillCatalog {
   const sorted = [...texts].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -151,8 +154,8 @@ function builtinSkill(name: string, text: string): BuiltinSkill {
 }
 
 /**
- * Reads the catalog from a folder, at once: the files are part of the code, and each start would spend five times as much on reading them one by one in
- * threads. Throws when a file cannot be read, and like `createCatalog`.
+ * Reads the catalog from a folder, at once: the files are part of the code, and each start would spend five times as
+ * much on reading them one by one in threads. Throws when a file cannot be read, and like `createCatalog`.
  */
 export function readCatalog(folder: string): SkillCatalog {
   const read = (...file: string[]) => readFileSync(path.join(folder, ...file), 'utf8');

@@ -116,7 +116,10 @@ const LOAD_MS = 120_000;
 /** Texts that are kept in memory. */
 const MAX_TENANTS = 500;
 
-/** Makes the service behind the routes and behind `SoulsRef`. A text is at most a second old, and never older than the last write here. */
+/**
+ * Makes the service behind the routes and behind `SoulsRef`. A text is at most a second old, and never older than the
+ * last write here.
+ */
 export function createSouls(parts: {
   readonly objects: Pick<Objects, 'forTenant'>;
   readonly events: Pick<Events, 'emit'>;

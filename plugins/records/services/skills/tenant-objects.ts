@@ -8,7 +8,10 @@ import { MANIFEST_KEY, nameOfSkill, SKILL_FOLDER, SOUL_KEY, skillKey } from './s
 /** Objects that are looked at at one time. */
 const PARALLEL = 8;
 
-/** Removes the skills and the SOUL.md that a tenant had when it was erased; the built-in ones come back as they were made. `before` is in milliseconds. */
+/**
+ * Removes the skills and the SOUL.md that a tenant had when it was erased; the built-in ones come back as they were
+ * made. `before` is in milliseconds.
+ */
 export const ForgetSkills = defineJob('records.forget-skills', Type.Object({ before: Type.Number() }));
 
 /** The worker of `ForgetSkills`. What was uploaded later stays. */
@@ -48,7 +51,10 @@ export function forgetSkills(parts: {
   };
 }
 
-/** What refers to skills, SOUL.md and the manifest: a skill is in use if the manifest names it, the other two always are. */
+/**
+ * What refers to skills, SOUL.md and the manifest: a skill is in use if the manifest names it, the other two always
+ * are.
+ */
 export function skillReferences(manifests: Pick<Manifests, 'change'>): StoredObjects {
   return {
     name: 'records',

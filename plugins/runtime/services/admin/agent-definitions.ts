@@ -49,7 +49,10 @@ export const AgentAdminErrors = defineErrors({
 
 /** An agent as administrators see it. */
 export interface AgentDetail extends AgentInfo {
-  /** Absent in lists, for agents of the deployment where the caller belongs to another tenant, and for callers who do not administer. */
+  /**
+   * Absent in lists, for agents of the deployment where the caller belongs to another tenant, and for callers who do
+   * not administer.
+   */
   readonly yaml?: string;
   /** Of a tenant's agent; milliseconds since the epoch. */
   readonly createdAt?: number;
@@ -75,7 +78,10 @@ interface AgentDefinitionsParts {
 
 export type AgentDefinitions = ReturnType<typeof createAgentDefinitions>;
 
-/** The caller. Administrators see and change agents of their tenant; other callers see the agents that they may run, without their text. */
+/**
+ * The caller. Administrators see and change agents of their tenant; other callers see the agents that they may run,
+ * without their text.
+ */
 export interface AgentCaller {
   readonly tenantId: string;
   readonly isAdmin: boolean;
@@ -95,12 +101,15 @@ export type TellProblem = (problem: FieldError) => FieldError;
 type EventType = 'agent.created' | 'agent.updated' | 'agent.deleted';
 
 /**
- * The definitions of agents (decisions 3.2): those of agents.d are files, which operators write and all tenants use; in addition a tenant has its own
- * in the database. Throws `agent.not-found` for those of other tenants too.
+ * The definitions of agents (decisions 3.2): those of agents.d are files, which operators write and all tenants use; in
+ * addition a tenant has its own in the database. Throws `agent.not-found` for those of other tenants too.
  */
 export function createAgentDefinitions(parts: AgentDefinitionsParts) {
   const { agents, resources, database, leases, events, clock, changed } = parts;
-  /** Makes changes of one agent in this process one after the other; conflicts with other replicas are found in the database. */
+  /**
+   * Makes changes of one agent in this process one after the other; conflicts with other replicas are found in the
+   * database.
+   */
   const turns = new KeyedMutex();
 
   const fileAgents = async (tenantId: string) =>
@@ -250,8 +259,8 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     check: agents.check,
 
     /**
-     * The tenant's own agents, newest first; after them those of agents.d, by name. Administrators also see own agents whose name an agent of
-     * agents.d has taken.
+     * The tenant's own agents, newest first; after them those of agents.d, by name. Administrators also see own agents
+     * whose name an agent of agents.d has taken.
      */
     async list({ tenantId, isAdmin }: AgentCaller): Promise<readonly AgentDetail[]> {
       const files = await fileAgents(tenantId);
@@ -266,11 +275,15 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
 
     /**
      * Changes the existing definition without losing concurrent changes: `change` may be called again. Throws
-     * `agent.definition-invalid`, `agent.read-only`, `agent.shared-file`, `agent.contended`; of files also `resource.*`.
+     * `agent.definition-invalid`, `agent.read-only`, `agent.shared-file`, `agent.contended`; of files also
+     * `resource.*`.
      */
     update,
 
-    /** Creates the agent of a definition, or replaces its definition where it exists. Throws what `create` and `update` throw. */
+    /**
+     * Creates the agent of a definition, or replaces its definition where it exists. Throws what `create` and `update`
+     * throw.
+     */
     async load(caller: AgentCaller, yaml: string, toRequest: TellProblem): Promise<AgentDetail> {
       const { agent } = await checked(caller.tenantId, yaml, toRequest);
       const { name } = agent;

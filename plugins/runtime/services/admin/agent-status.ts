@@ -60,7 +60,8 @@ export function createAgentStatusReader(parts: {
 }
 
 /**
- * Why one of a tenant's own agents does not run, or undefined where it does: an agent of agents.d has its name, or one of its sub-agents is gone. Pure.
+ * Why one of a tenant's own agents does not run, or undefined where it does: an agent of agents.d has its name, or one
+ * of its sub-agents is gone. Pure.
  *
  * @param listed all agents that the tenant may run
  */

@@ -27,8 +27,9 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
 
   return {
     /**
-     * The lines of this level and above, from the call until the signal aborts. The reader takes its place at once, even if it is never read, and
-     * keeps it until it has ended or the signal has aborted. Throws `log.too-many-readers`.
+     * The lines of this level and above, from the call until the signal aborts. The reader takes its place at once,
+     * even if it is never read, and keeps it until it has ended or the signal has aborted. Throws
+     * `log.too-many-readers`.
      */
     follow(level: Level, signal: AbortSignal): AsyncGenerator<LogItem, void> {
       if (taken >= MAX_READERS) throw LogErrors.tooMany(`${MAX_READERS} are the most.`);

@@ -16,7 +16,10 @@ const KIND = 'McpServer';
 
 export type McpAdministration = ReturnType<typeof createMcpAdministration>;
 
-/** The MCP servers of the deployment, which are files of agents.d. Changes are for operators: the routes have checked the caller. */
+/**
+ * The MCP servers of the deployment, which are files of agents.d. Changes are for operators: the routes have checked
+ * the caller.
+ */
 export function createMcpAdministration(parts: {
   readonly mcpServers: McpServers;
   readonly resources: Pick<Resources, 'source' | 'write' | 'remove'>;

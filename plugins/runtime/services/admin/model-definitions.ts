@@ -11,8 +11,9 @@ export type ModelDefinitions = ReturnType<typeof createModelDefinitions>;
 export function createModelDefinitions(resources: Pick<Resources, 'source' | 'write'>) {
   return {
     /**
-     * Writes `model-<name>.yaml`; resolves when the model is live. Throws `admin.operator-required`, `resource.exists` and `resource.not-writable`;
-     * `resource.invalid` with problems whose pointers `fieldOf` converts from the document to the request.
+     * Writes `model-<name>.yaml`; resolves when the model is live. Throws `admin.operator-required`, `resource.exists`
+     * and `resource.not-writable`; `resource.invalid` with problems whose pointers `fieldOf` converts from the document
+     * to the request.
      */
     async create(
       caller: Identity,

@@ -6,7 +6,10 @@ import {
   type Resources,
 } from 'agent-gateway';
 
-/** Why the API does not change the file of a resource, but leaves it to its author; undefined where it may change or delete it. Pure. */
+/**
+ * Why the API does not change the file of a resource, but leaves it to its author; undefined where it may change or
+ * delete it. Pure.
+ */
 export function whyNotOurs({ file, isAlone }: ResourceSource): string | undefined {
   if (!isAlone) return `The file ${file} holds other resources too: change it there.`;
   if (file.includes('/')) return `The file ${file} lies in a folder below agents.d: change it there.`;
@@ -17,13 +20,16 @@ export function whyNotOurs({ file, isAlone }: ResourceSource): string | undefine
 export interface OwnFile {
   readonly file: string;
   readonly yaml: string;
-  /** What was changed, and is all that the file holds; else it is `resource.changed`. Undefined: it is new, and one that exists is `resource.exists`. */
+  /**
+   * What was changed, and is all that the file holds; else it is `resource.changed`. Undefined: it is new, and one that
+   * exists is `resource.exists`.
+   */
   readonly before?: string;
 }
 
 /**
- * Writes a file of agents.d; resolves when it is live. For an invalid document it throws the error that `invalid` makes of the problems, whose pointers
- * lead into the document; for other failures `resource.*`.
+ * Writes a file of agents.d; resolves when it is live. For an invalid document it throws the error that `invalid` makes
+ * of the problems, whose pointers lead into the document; for other failures `resource.*`.
  */
 export async function writeOwnFile(
   resources: Pick<Resources, 'write'>,

@@ -13,7 +13,10 @@ export function newYaml(kind: string, name: string, { description, spec }: Resou
   return stringify({ apiVersion: 'svc/v1', kind, metadata, spec });
 }
 
-/** The document with another description or `spec`. Absent members stay, and so do comments outside of the replaced parts. Pure. */
+/**
+ * The document with another description or `spec`. Absent members stay, and so do comments outside of the replaced
+ * parts. Pure.
+ */
 export function changedYaml(yaml: string, { description, spec }: Partial<ResourceContent>): string {
   const document = parseDocument(yaml);
   // A replaced part may contain the anchors of aliases elsewhere: aliases are expanded first, which loses the comments.

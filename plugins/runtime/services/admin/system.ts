@@ -115,7 +115,10 @@ export function createSystem(parts: SystemParts) {
 /** Files that an event names at most. */
 const MAX_REPORTED = 100;
 
-/** The problems of a document. One that its file no longer shows, since it cannot be read, has those of the file, or of what there is instead. Pure. */
+/**
+ * The problems of a document. One that its file no longer shows, since it cannot be read, has those of the file, or of
+ * what there is instead. Pure.
+ */
 function problemsOf({ status, problems }: DocumentReport, file: FileReport): DocumentReport['problems'] {
   if (status !== 'failed' || problems.length > 0) return problems;
   const nameless = file.documents.filter(({ kind }) => kind === undefined);

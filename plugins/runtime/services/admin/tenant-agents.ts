@@ -6,7 +6,10 @@ import { isResourceName } from './resource-name.ts';
 /** Agents of one tenant. */
 export const MAX_AGENTS = 100;
 
-/** Milliseconds for which agents are cached where this process receives change events, and where it may not receive them. */
+/**
+ * Milliseconds for which agents are cached where this process receives change events, and where it may not receive
+ * them.
+ */
 const MAX_AGE_MS = 10_000;
 const MAX_AGE_ALONE_MS = 1_000;
 const MAX_ENTRIES = 10_000;

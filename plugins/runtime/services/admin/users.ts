@@ -79,7 +79,9 @@ const KEYS = 200;
 /** The name of a user's key. It holds no person's name, since keys are listed elsewhere, and outlive their users. */
 const keyName = (userId: string) => `user ${userId}`;
 
-/** Revokes what rotations have made of a user's key: keys of its name and rights of which the user's row does not know. */
+/**
+ * Revokes what rotations have made of a user's key: keys of its name and rights of which the user's row does not know.
+ */
 async function revokeSuccessors(apiKeys: KeysOfUsers, tenantId: string, userId: string): Promise<void> {
   const name = keyName(userId);
   for (let offset = 0; ; offset += KEYS) {
@@ -116,8 +118,9 @@ interface UsersParts {
 export type Users = ReturnType<typeof createUsers>;
 
 /**
- * The users of a tenant, each with one API key, for administrators. A key is revoked before a change that reduces its user's rights, so that a failure
- * in between removes too many rights and never too few; a row that refers to a revoked key gets a new key when the user is disabled and enabled.
+ * The users of a tenant, each with one API key, for administrators. A key is revoked before a change that reduces its
+ * user's rights, so that a failure in between removes too many rights and never too few; a row that refers to a revoked
+ * key gets a new key when the user is disabled and enabled.
  */
 export function createUsers({ database, leases, apiKeys, clock, ids }: UsersParts) {
   async function get(tenantId: string, id: string): Promise<StoredUser> {
@@ -126,7 +129,10 @@ export function createUsers({ database, leases, apiKeys, clock, ids }: UsersPart
     return user;
   }
 
-  /** Throws where the address is taken, before anything is revoked or made; for concurrent changes the database has a constraint. */
+  /**
+   * Throws where the address is taken, before anything is revoked or made; for concurrent changes the database has a
+   * constraint.
+   */
   async function requireFree(tenantId: string, email: string | undefined, id?: string): Promise<void> {
     const holder = email === undefined ? undefined : await idOfEmail(database.forTenant(tenantId), email);
     if (holder !== undefined && holder !== id) throw UserErrors.exists();

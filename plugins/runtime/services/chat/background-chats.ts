@@ -95,7 +95,10 @@ function createBackgroundChats(parts: BackgroundParts) {
   }
 
   return {
-    /** Begins a chat that continues without its client. It can be read when this resolves. Throws what `begin` throws, and `chat.limit`. */
+    /**
+     * Begins a chat that continues without its client. It can be read when this resolves. Throws what `begin` throws,
+     * and `chat.limit`.
+     */
     async start(
       call: ChatCall,
       begin: (call: ChatCall, also: AlsoWrite) => Promise<AgentTurn>,
@@ -127,7 +130,8 @@ function createBackgroundChats(parts: BackgroundParts) {
       const held = opened.move();
       const done = carryOut({ id, turn, events, signal, store, call })
         .catch((err: unknown) => {
-          // Another replica has recorded the chat as lost, or the end was committed after all: readers see that instead.
+          // Another replica has recorded the chat as lost, or the end was committed after all: readers see that
+          // instead.
           if (!isUniqueViolation(err)) log.error({ err, chat_id: id }, 'the end of a chat was not written');
         })
         .finally(() => held.disposeAsync())

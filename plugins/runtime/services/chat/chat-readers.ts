@@ -50,7 +50,10 @@ interface ReadersParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly leases: Pick<Leases, 'find'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Resolves when this process has run a chat to its end, and its session is free; undefined for a chat that it does not run. It wakes the readers of those that it runs. */
+  /**
+   * Resolves when this process has run a chat to its end, and its session is free; undefined for a chat that it does
+   * not run. It wakes the readers of those that it runs.
+   */
   readonly runningHere: (chatId: string) => Promise<void> | undefined;
   /** The lease key under which the process that runs a chat holds it. */
   readonly leaseKey: (tenantId: string) => string;
@@ -115,7 +118,10 @@ export function createChatReaders({ database, leases, clock, runningHere, leaseK
       for (const hear of listeners.get(chatId) ?? []) hear();
     },
 
-    /** The chat that a client has begun to read, or the newest of the session. Throws `chat.not-found`, `chat.forbidden`. */
+    /**
+     * The chat that a client has begun to read, or the newest of the session. Throws `chat.not-found`,
+     * `chat.forbidden`.
+     */
     async find(
       entities: TenantEntityManager,
       reader: OwnerReader,

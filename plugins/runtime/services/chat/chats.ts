@@ -80,8 +80,9 @@ export function createChats(parts: ChatParts) {
   }
 
   /**
-   * Begins a turn: resolves at its first event. Where no agent is named, that of the session's conversation answers, or else the default agent, which
-   * cannot pause, since a client could not name it to resume. Throws `agent.not-found`, and what `AgentTurns.begin` throws.
+   * Begins a turn: resolves at its first event. Where no agent is named, that of the session's conversation answers, or
+   * else the default agent, which cannot pause, since a client could not name it to resume. Throws `agent.not-found`,
+   * and what `AgentTurns.begin` throws.
    */
   async function begin(
     call: ChatCall,
@@ -185,7 +186,10 @@ export function createChats(parts: ChatParts) {
     stream: (call: ChatCall, agentId: string, message: string, style: ChatStyle): Promise<BegunChat> =>
       carriedOut(call, style, (inner, more) => begin(inner, agentId, message, more)),
 
-    /** Resumes a paused chat; a chat of the v3 API that waited for this is complete then. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
+    /**
+     * Resumes a paused chat; a chat of the v3 API that waited for this is complete then. Throws `request.invalid`, and
+     * what `AgentTurns.resume` throws.
+     */
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const report = reportChat(webhookEvents, { agentId: agent, call });
@@ -213,8 +217,8 @@ export function createChats(parts: ChatParts) {
     },
 
     /**
-     * Reads a background chat: the one that a client has begun to read, or the newest of the session. Undefined where the client has read all of it.
-     * Throws `chat.not-found` and `chat.forbidden`.
+     * Reads a background chat: the one that a client has begun to read, or the newest of the session. Undefined where
+     * the client has read all of it. Throws `chat.not-found` and `chat.forbidden`.
      */
     async readAgain(
       entities: TenantEntityManager,
@@ -228,7 +232,9 @@ export function createChats(parts: ChatParts) {
         : undefined;
     },
 
-    /** The open pauses of a session; undefined where there are none. Throws `session.not-found` and `session.forbidden`. */
+    /**
+     * The open pauses of a session; undefined where there are none. Throws `session.not-found` and `session.forbidden`.
+     */
     async waiting(entities: TenantEntityManager, reader: OwnerReader, { agentId, sessionId }: ChatPlace) {
       await sessions.get(entities, reader, sessionId);
       const found = await checkpoints.find(entities, { sessionId, agent: agentId });

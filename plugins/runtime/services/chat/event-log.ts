@@ -12,7 +12,10 @@ export interface NumberedEvents {
   readonly events: readonly StoredEvent[];
 }
 
-/** Numbers the events of one chat, from 1, and writes them in batches: events that arrive during a write go into the next one. */
+/**
+ * Numbers the events of one chat, from 1, and writes them in batches: events that arrive during a write go into the
+ * next one.
+ */
 export type EventLog = ReturnType<typeof createEventLog>;
 
 /** @param write stores a batch; called for one batch at a time, and not again after it has thrown */
@@ -51,7 +54,10 @@ export function createEventLog(write: (batch: NumberedEvents) => Promise<void>, 
   }
 
   return {
-    /** Adds an event. Where the result is a promise, the caller has to await it, since the database is slower than the chat. */
+    /**
+     * Adds an event. Where the result is a promise, the caller has to await it, since the database is slower than the
+     * chat.
+     */
     add(event: A2uiEvent): Promise<void> | undefined {
       if (failure !== undefined) return written();
       waiting.push(stored(event));

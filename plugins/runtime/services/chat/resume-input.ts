@@ -2,7 +2,10 @@ import { isJsonObject, KernelErrors, pointerPath } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
 import { partsOfPointer } from '../decision-errors.ts';
 
-/** The input with which a client resumes: a decision for each pause by its id, or the plain decision or answers where exactly one is open. */
+/**
+ * The input with which a client resumes: a decision for each pause by its id, or the plain decision or answers where
+ * exactly one is open.
+ */
 export type ResumeInput = Readonly<Record<string, unknown>>;
 
 /** The members of a plain decision. */

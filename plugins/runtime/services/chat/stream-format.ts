@@ -10,8 +10,9 @@ const LEGACY_END = '[DONE]';
 const WITHIN_END = /(?<=^[ \t]*\[DO)(?=NE\][ \t]*$)/m;
 
 /**
- * An event of the A2UI mode as it is written: in its envelope of type, milliseconds since the epoch and data; or, for readers of text, as text alone. In text mode,
- * pauses and failures are named events, which plain readers of text skip; other events are left out. Pure.
+ * An event of the A2UI mode as it is written: in its envelope of type, milliseconds since the epoch and data; or, for
+ * readers of text, as text alone. In text mode, pauses and failures are named events, which plain readers of text skip;
+ * other events are left out. Pure.
  */
 export function onWire(
   mode: StreamMode,
@@ -36,13 +37,19 @@ export function onWire(
   }
 }
 
-/** Text as readers put it together again. What a model writes does not end the stream: a line that says `[DONE]` is sent in two parts. */
+/**
+ * Text as readers put it together again. What a model writes does not end the stream: a line that says `[DONE]` is sent
+ * in two parts.
+ */
 function textEvents(text: string): readonly [SseEvent, ...SseEvent[]] {
   const [first = '', ...rest] = text.split(WITHIN_END);
   return [{ data: first }, ...rest.map((data) => ({ data }))];
 }
 
-/** The event for a failure inside a stream. `problem` is for readers of text; `requestId` is that of the request that began the chat. Pure. */
+/**
+ * The event for a failure inside a stream. `problem` is for readers of text; `requestId` is that of the request that
+ * began the chat. Pure.
+ */
 export function errorEvent(error: GatewayError, requestId: string): A2uiEvent {
   // Messages quote the request, which may hold a credential in the wrong place.
   const message = redactText(error.detail);

@@ -102,7 +102,8 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
 
   return {
     /**
-     * Throws `file.full` and `objects.unavailable` before anything is read. Concurrent uploads may exceed the number of files a little.
+     * Throws `file.full` and `objects.unavailable` before anything is read. Concurrent uploads may exceed the number of
+     * files a little.
      */
     async requireRoom(entities: TenantEntityManager): Promise<void> {
       if (!objects.available) throw ObjectErrors.unavailable(undefined, { retryable: false });
@@ -110,7 +111,10 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       throw FileErrors.full(`A tenant may have ${MAX_FILES} files`);
     },
 
-    /** Stores content while it arrives; `keep` or `discard` must follow. Throws `file.too-large` and what the object store throws. */
+    /**
+     * Stores content while it arrives; `keep` or `discard` must follow. Throws `file.too-large` and what the object
+     * store throws.
+     */
     async receive(tenantId: string, incoming: IncomingFile, signal: AbortSignal): Promise<ReceivedFile> {
       const id = ids.uuid();
       const { head, whole } = await peek(incoming.content);
@@ -189,7 +193,9 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       return files.length === 0 ? 0 : removeAll(entities, files);
     },
 
-    /** Deletes all files of the tenant, or of one identity or user, in the caller's transaction; returns their number. */
+    /**
+     * Deletes all files of the tenant, or of one identity or user, in the caller's transaction; returns their number.
+     */
     async erase(entities: TenantEntityManager, name: string | undefined): Promise<number> {
       let count = 0;
       for (;;) {

@@ -3,12 +3,15 @@ export const SNIFFED = 4100;
 
 const BINARY = 'application/octet-stream';
 const TEXT = 'text/plain';
-/** The type as which SVG and XHTML may be recognized: a browser might execute such content, so it becomes text like other markup. */
+/**
+ * The type as which SVG and XHTML may be recognized: a browser might execute such content, so it becomes text like
+ * other markup.
+ */
 const MARKUP = 'application/xml';
 
 /**
- * The type of a file by its first `SNIFFED` bytes; the type that a client sends is ignored. Text of any kind is `text/plain`, unknown content
- * `application/octet-stream`.
+ * The type of a file by its first `SNIFFED` bytes; the type that a client sends is ignored. Text of any kind is
+ * `text/plain`, unknown content `application/octet-stream`.
  */
 export async function mimeTypeOf(head: Uint8Array): Promise<string> {
   const { fileTypeFromBuffer } = await import('file-type');

@@ -26,7 +26,10 @@ export type ChatEnds = ReturnType<typeof createChatEnds>;
 export function createChatEnds({ checkpoints, clock }: EndParts) {
   const placeOf = ({ conversationId, botId }: ChatRow) => ({ sessionId: conversationId, agent: botId });
 
-  /** The checkpoint at which a chat waits, or from which it was continued; undefined where it has none, or where it was taken. */
+  /**
+   * The checkpoint at which a chat waits, or from which it was continued; undefined where it has none, or where it was
+   * taken.
+   */
   async function pauseOf(entities: TenantEntityManager, row: ChatRow): Promise<Checkpoint | undefined> {
     const { pause } = resultOf(row);
     if (pause === undefined) return undefined;
@@ -69,8 +72,8 @@ export function createChatEnds({ checkpoints, clock }: EndParts) {
 }
 
 /**
- * Completes the chat whose open pause a turn outside of the v3 API has answered, for the commit of that turn: the chat waits, or was being continued with the
- * same pause by a process that died, or that now finds it answered.
+ * Completes the chat whose open pause a turn outside of the v3 API has answered, for the commit of that turn: the chat
+ * waits, or was being continued with the same pause by a process that died, or that now finds it answered.
  */
 export async function completionsOf(
   checkpoints: Pick<Checkpoints, 'find'>,

@@ -21,7 +21,10 @@ export interface ChatResult {
   readonly error?: { readonly code: number; readonly msg: string } | undefined;
   /** Id of the checkpoint at which the chat waits, or from which it was continued. */
   readonly pause?: string | undefined;
-  /** How often it was continued: the results of two continuations differ, so that the end of one is never written as the end of the other. */
+  /**
+   * How often it was continued: the results of two continuations differ, so that the end of one is never written as the
+   * end of the other.
+   */
   readonly continued?: number | undefined;
   /** The status that it gets once its session and its lease are free: the turn is stored. */
   readonly end?: 'completed' | 'requires_action' | undefined;

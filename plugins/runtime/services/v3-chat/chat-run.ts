@@ -108,14 +108,16 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
   }
 
   /**
-   * Runs a chat, emits its events, and releases its lease. Rejects only where its end could not be written; then the chat counts as lost.
+   * Runs a chat, emits its events, and releases its lease. Rejects only where its end could not be written; then the
+   * chat counts as lost.
    *
-   * @param signal ends the chat: it is canceled where the reason is that the client has disconnected, else it has failed. A chat that was
-   *   continued waits again in both cases
+   * @param signal ends the chat: it is canceled where the reason is that the client has disconnected, else it has
+   * failed. A chat that was continued waits again in both cases
    */
   return async function carryOut(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<void> {
     const chat = await settled(work, AbortSignal.any([signal, work.lease.signal]), emit);
-    // A client that closes its stream after the last event may send the next request at once: the lease is released by now.
+    // A client that closes its stream after the last event may send the next request at once: the lease is released by
+    // now.
     if (signal.aborted) return;
     // A chat that was canceled has no event of its own in the SDK.
     const name = chat.status === 'canceled' ? 'failed' : chat.status;

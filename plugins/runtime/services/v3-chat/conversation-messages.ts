@@ -13,7 +13,9 @@ import type { V3Chats } from './v3-chats.ts';
 const READ = 100;
 const MAX_SEARCHED = 5_000;
 
-/** A part of the messages of a conversation: those of a list that come after `after` and before `before`, which are ids. */
+/**
+ * A part of the messages of a conversation: those of a list that come after `after` and before `before`, which are ids.
+ */
 export interface MessagePage {
   readonly order: 'asc' | 'desc';
   readonly limit: number;
@@ -59,8 +61,8 @@ export function createConversationMessages({
     get: conversations.get,
 
     /**
-     * Checks messages before they are stored. Each is new here, also one in front of an answer, which the guard takes for checked before. Rejects with
-     * `guard.input-blocked`.
+     * Checks messages before they are stored. Each is new here, also one in front of an answer, which the guard takes
+     * for checked before. Rejects with `guard.input-blocked`.
      */
     async inspect(messages: readonly ChatMessage[]): Promise<void> {
       for (const message of messages) await guard.inspect([message]);
@@ -74,7 +76,10 @@ export function createConversationMessages({
       await opened.keep({ model: 'default', source: 'runtime', messages: [], uses: [] });
     },
 
-    /** A page of the messages of a conversation, or of one chat in it. Throws `request.invalid` for an id that is not in the list. */
+    /**
+     * A page of the messages of a conversation, or of one chat in it. Throws `request.invalid` for an id that is not in
+     * the list.
+     */
     async page(place: Place, page: MessagePage, chatId: string | undefined) {
       const { entities, reader, id } = place;
       if (chatId === undefined) {

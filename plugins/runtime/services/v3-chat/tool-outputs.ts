@@ -17,8 +17,8 @@ export function toToolCall({ id, type, toolCall, reason, fields }: Interrupt) {
 }
 
 /**
- * The decisions in outputs, by interrupt id: for an approval `approve`, `reject` or a decision as JSON; for a question its answer, or the answers by
- * field as JSON. The engine checks whether they fit the pauses. Pure.
+ * The decisions in outputs, by interrupt id: for an approval `approve`, `reject` or a decision as JSON; for a question
+ * its answer, or the answers by field as JSON. The engine checks whether they fit the pauses. Pure.
  *
  * @throws request.invalid for an output without an open call, and for a call without an output
  */

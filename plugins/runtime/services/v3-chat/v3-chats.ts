@@ -114,8 +114,8 @@ export function createV3Chats(parts: V3ChatParts) {
   }
 
   /**
-   * A chat as it stands. One whose process has died gets its end here, and one whose pause was discarded without it is canceled. Throws `chat.not-found`,
-   * `chat.forbidden`.
+   * A chat as it stands. One whose process has died gets its end here, and one whose pause was discarded without it is
+   * canceled. Throws `chat.not-found`, `chat.forbidden`.
    */
   async function standing(
     entities: TenantEntityManager,
@@ -204,7 +204,10 @@ export function createV3Chats(parts: V3ChatParts) {
       });
     },
 
-    /** Resumes a chat that waits. Throws `chat.not-interrupted`, `request.invalid`, `agent.decision-invalid`, and what `retrieve` throws. */
+    /**
+     * Resumes a chat that waits. Throws `chat.not-interrupted`, `request.invalid`, `agent.decision-invalid`, and what
+     * `retrieve` throws.
+     */
     async submit(
       call: ChatCall,
       reader: OwnerReader,

@@ -23,7 +23,10 @@ import {
 import { createPlaces } from './places.ts';
 import type { Message, Send } from './send.ts';
 
-/** One attempt to deliver one event to one webhook. The job's own retries are for failures of the gateway, such as an unreachable database. */
+/**
+ * One attempt to deliver one event to one webhook. The job's own retries are for failures of the gateway, such as an
+ * unreachable database.
+ */
 export const DeliverWebhook = defineJob(
   'runtime.webhook-delivery',
   Type.Object({
@@ -34,16 +37,25 @@ export const DeliverWebhook = defineJob(
   { backoff: { first: 1_000, most: 60_000 } },
 );
 
-/** Deliveries in progress or queued in this process at one time, and those in progress for one webhook: all 20 webhooks of a tenant stay below its 64 open requests. */
+/**
+ * Deliveries in progress or queued in this process at one time, and those in progress for one webhook: all 20 webhooks
+ * of a tenant stay below its 64 open requests.
+ */
 export const CONCURRENCY = 400;
 export const PER_WEBHOOK = 3;
-/** Those in progress at one time for all webhooks whose receivers take seconds or hang: the other half is always for receivers that answer. */
+/**
+ * Those in progress at one time for all webhooks whose receivers take seconds or hang: the other half is always for
+ * receivers that answer.
+ */
 const SLOW = CONCURRENCY / 2;
 /** Milliseconds: the longest `Retry-After` that is honoured. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
 /** Milliseconds until it is looked again whether a deleted tenant was restored. */
 const DELETED_TENANT_MS = 3_600_000;
-/** The random extra delay of an attempt at most, as a part of its delay: a receiver that comes back does not get all attempts at once. */
+/**
+ * The random extra delay of an attempt at most, as a part of its delay: a receiver that comes back does not get all
+ * attempts at once.
+ */
 const JITTER = 0.2;
 
 /** `delivered`; `retried`: failed, another attempt follows; `given_up`: failed, the last one. */

@@ -7,8 +7,8 @@ const MAX_MEMBER_BYTES = 1_000;
 const MAX_MEMBERS = 50;
 
 /**
- * The body that receivers get: `{type, timestamp, data}` (Standard Webhooks). Credentials are redacted. Data that are too long are reduced to their short
- * members, with `truncated: true`.
+ * The body that receivers get: `{type, timestamp, data}` (Standard Webhooks). Credentials are redacted. Data that are
+ * too long are reduced to their short members, with `truncated: true`.
  */
 export function eventBody(
   { type, at, data }: { readonly type: string; readonly at: Date; readonly data: object },

@@ -1,7 +1,10 @@
 import { nearestName } from 'agent-gateway';
 import { RUN_EVENT_TYPES } from '../../../workflow/contract.ts';
 
-/** The types to which webhooks can subscribe (decisions 3.2, 2.7). `webhook.test` goes to the tested webhook, whatever its subscriptions. */
+/**
+ * The types to which webhooks can subscribe (decisions 3.2, 2.7). `webhook.test` goes to the tested webhook, whatever
+ * its subscriptions.
+ */
 export const WEBHOOK_EVENT_TYPES = [
   'agent.run.completed',
   'agent.run.failed',

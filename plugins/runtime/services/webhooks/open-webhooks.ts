@@ -29,7 +29,10 @@ const KEEP_DELIVERIES_MS = 3 * DAY_MS;
 const MAX_RETRIES = 20;
 const MAX_DELAY_MS = DAY_MS;
 
-/** Opens the webhooks of all tenants: their administration, and the port that publishes events. They end with the plugin. */
+/**
+ * Opens the webhooks of all tenants: their administration, and the port that publishes events. They end with the
+ * plugin.
+ */
 export function openWebhooks(
   scope: Scope<RuntimeSettings>,
   { guard }: { readonly guard: Guard },
@@ -90,7 +93,10 @@ export function openWebhooks(
   return { webhooks, events };
 }
 
-/** The delays in milliseconds. Throws a ConfigurationError, which stops the start, for texts that are no list of durations. */
+/**
+ * The delays in milliseconds. Throws a ConfigurationError, which stops the start, for texts that are no list of
+ * durations.
+ */
 function readBackoff(texts: readonly string[]): readonly number[] {
   const delays = texts.map(parseDuration);
   const isGood = (delay: number | undefined) => delay !== undefined && delay >= 1 && delay <= MAX_DELAY_MS;

@@ -12,8 +12,9 @@ interface WebhookDataParts {
 }
 
 /**
- * The personal data of webhooks: for the whole tenant the webhooks and their logs; for one user the undelivered events about the user, where the publisher
- * named the user. Events of workflows name no user; they are deleted once they are delivered, after three days at most.
+ * The personal data of webhooks: for the whole tenant the webhooks and their logs; for one user the undelivered events
+ * about the user, where the publisher named the user. Events of workflows name no user; they are deleted once they are
+ * delivered, after three days at most.
  */
 export function createWebhookData({ database, changed }: WebhookDataParts): PersonalData {
   return {

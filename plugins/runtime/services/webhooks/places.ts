@@ -3,14 +3,17 @@ import { type Clock, type Release, Semaphore } from 'agent-gateway';
 /** Milliseconds that a caller waits for a place, and the callers that may wait for the places of one key. */
 const LINE_MS = 1_000;
 const MOST_IN_LINE = 50;
-/** Milliseconds after which a caller has to come again: the maximum, and the unit to which they are rounded up, since each distinct moment costs a query. */
+/**
+ * Milliseconds after which a caller has to come again: the maximum, and the unit to which they are rounded up, since
+ * each distinct moment costs a query.
+ */
 const MOST_WAIT_MS = 600_000;
 const STEP_MS = 500;
 /** Assumed milliseconds for which a place is used, until the first use has ended. */
 const UNKNOWN_MS = 10;
 /**
- * A key is slow whose place was used for longer than these milliseconds, or is in use for longer than a caller waits in line: its further places are part of
- * what all slow keys share, and the others have the rest.
+ * A key is slow whose place was used for longer than these milliseconds, or is in use for longer than a caller waits in
+ * line: its further places are part of what all slow keys share, and the others have the rest.
  */
 const SLOW_MS = 3_000;
 /** Slow keys without callers that are remembered. */
@@ -32,9 +35,10 @@ interface Line {
 export type Place = { readonly leave: Release } | { readonly waitMs: number };
 
 /**
- * A number of places for each key, in this process: a slow receiver takes no more than these, however many deliveries wait for it, and all slow receivers
- * together no more than `mostSlow`. A few callers wait for a moment in line, where that is worth it; all others are given a time to come again, one after the
- * other, at the pace at which places become free, so that they do not come all at once.
+ * A number of places for each key, in this process: a slow receiver takes no more than these, however many deliveries
+ * wait for it, and all slow receivers together no more than `mostSlow`. A few callers wait for a moment in line, where
+ * that is worth it; all others are given a time to come again, one after the other, at the pace at which places become
+ * free, so that they do not come all at once.
  */
 export function createPlaces(most: number, mostSlow: number, clock: Pick<Clock, 'monotonic'>) {
   const lines = new Map<string, Line>();
@@ -57,7 +61,10 @@ export function createPlaces(most: number, mostSlow: number, clock: Pick<Clock, 
     return line;
   }
 
-  /** Milliseconds for which a place of the line is used: those before, or the ones under way where they already take longer. */
+  /**
+   * Milliseconds for which a place of the line is used: those before, or the ones under way where they already take
+   * longer.
+   */
   const useOf = (line: Line) => Math.max(line.stayed, inUseFor(line));
 
   /** Milliseconds since the caller that has a place for longest got it; 0 where there is none. */

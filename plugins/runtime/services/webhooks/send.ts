@@ -16,7 +16,10 @@ const TIMEOUT_MS = 10_000;
 /** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Errors that the receiver, its address or its secret causes: they count as failed attempts. All others are the gateway's own. */
+/**
+ * Errors that the receiver, its address or its secret causes: they count as failed attempts. All others are the
+ * gateway's own.
+ */
 const FAILURES: ReadonlySet<string> = new Set(
   [
     EgressErrors.denied,
@@ -59,8 +62,9 @@ interface SendParts {
 export const sealPlace = (tenantId: string, webhookId: string) => `webhook/${tenantId}/${webhookId}`;
 
 /**
- * Makes the function that sends an event to a webhook, once, signed as in Standard Webhooks (standardwebhooks.com), also with the previous secret for as
- * long as that is valid. Redirects are not followed. Throws the reason of `signal`, and the gateway's own errors: `egress.busy`, `lookup.unavailable`.
+ * Makes the function that sends an event to a webhook, once, signed as in Standard Webhooks (standardwebhooks.com),
+ * also with the previous secret for as long as that is valid. Redirects are not followed. Throws the reason of
+ * `signal`, and the gateway's own errors: `egress.busy`, `lookup.unavailable`.
  */
 export function createSend({ egress, seal, clock, version }: SendParts) {
   function signatures(

@@ -19,21 +19,31 @@ import { matchesType, type WebhookEventType } from './event-types.ts';
 /** Something that happened in a tenant. */
 export interface WebhookEvent {
   readonly type: WebhookEventType;
-  /** Wire names. It should hold ids and amounts rather than content; credentials are redacted, and data above 64 KiB are cut to an outline. */
+  /**
+   * Wire names. It should hold ids and amounts rather than content; credentials are redacted, and data above 64 KiB are
+   * cut to an outline.
+   */
   readonly data: object;
   /** The user whose activity it reports, for the erasure of that user: `userId` of the session. */
   readonly userId?: string | undefined;
-  /** The same each time the same event is published, 64 characters at most without `.`; receivers see it as `webhook-id`. Default: a new one. */
+  /**
+   * The same each time the same event is published, 64 characters at most without `.`; receivers see it as
+   * `webhook-id`. Default: a new one.
+   */
   readonly id?: string;
   /** When it happened; default: now. */
   readonly at?: Date;
 }
 
-/** Publishes events to the webhooks of their tenant, durably: a published event is delivered, or abandoned after the last attempt. */
+/**
+ * Publishes events to the webhooks of their tenant, durably: a published event is delivered, or abandoned after the
+ * last attempt.
+ */
 export interface WebhookEvents {
   /**
-   * The writes that publish events, for the commit of what they report (`TurnOutcome.also`, `entities.writeTogether`): published with it, or not at
-   * all. None, and no statement, where no webhook of the tenant subscribes to them. Must not be called inside a transaction, since it may query the database.
+   * The writes that publish events, for the commit of what they report (`TurnOutcome.also`, `entities.writeTogether`):
+   * published with it, or not at all. None, and no statement, where no webhook of the tenant subscribes to them. Must
+   * not be called inside a transaction, since it may query the database.
    *
    * @throws lookup.unavailable while the database does not answer
    */
@@ -54,9 +64,15 @@ export const WebhooksChanged = defineEvent(
 
 /** Webhooks of one tenant. */
 export const MAX_WEBHOOKS = 20;
-/** Undelivered events of one webhook, roughly: above it new ones are dropped, since the receiver has been unreachable for long. */
+/**
+ * Undelivered events of one webhook, roughly: above it new ones are dropped, since the receiver has been unreachable
+ * for long.
+ */
 export const MAX_PENDING = 10_000;
-/** Milliseconds for which the webhooks of a tenant are cached where this process receives change events, and where it may not receive them. */
+/**
+ * Milliseconds for which the webhooks of a tenant are cached where this process receives change events, and where it
+ * may not receive them.
+ */
 const MAX_AGE_MS = 10_000;
 const MAX_AGE_ALONE_MS = 1_000;
 const MAX_TENANTS = 10_000;

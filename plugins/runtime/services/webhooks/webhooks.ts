@@ -154,7 +154,9 @@ export function createWebhooks(parts: WebhooksParts) {
       return await update(tenantId, id, content);
     },
 
-    /** Replaces the secret; the previous one signs as well for a day, unless the gateway has lost the key that opens it. */
+    /**
+     * Replaces the secret; the previous one signs as well for a day, unless the gateway has lost the key that opens it.
+     */
     async rotateSecret(tenantId: string, id: string) {
       const entities = database.forTenant(tenantId);
       const secret = newSecret();
@@ -164,7 +166,8 @@ export function createWebhooks(parts: WebhooksParts) {
           const { secret: replaced } = await get(tenantId, id);
           const previousSecret = seal.opens(replaced, sealPlace(tenantId, id)) ? replaced : null;
           const changes = { secret: sealed, previousSecret, previousUntil: clock.now() + ROTATION_MS };
-          // Only over the secret that was read: a concurrent rotation has told another one to its caller, which has to sign as well.
+          // Only over the secret that was read: a concurrent rotation has told another one to its caller, which has to
+          // sign as well.
           isDone = await updateWebhook(entities, { id, secret: replaced }, changes);
         }
       } finally {

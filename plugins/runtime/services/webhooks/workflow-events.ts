@@ -4,7 +4,10 @@ import type { WebhookEvents } from './webhook-events.ts';
 /** Events that are published in one commit. */
 const BATCH = 100;
 
-/** Publishes the events of workflow runs (decisions 2.7). An event that the workflow plugin delivers again has the same `webhook-id`. */
+/**
+ * Publishes the events of workflow runs (decisions 2.7). An event that the workflow plugin delivers again has the same
+ * `webhook-id`.
+ */
 export function workflowEventSink(events: Pick<WebhookEvents, 'emit' | 'mayHear'>): EventSink {
   return {
     name: 'runtime-webhooks',

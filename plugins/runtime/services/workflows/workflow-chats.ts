@@ -37,8 +37,8 @@ export type WorkflowChats = ReturnType<typeof createWorkflowChats>;
 export function createWorkflowChats({ runs, conversations, said, database, clock, ids }: WorkflowChatParts) {
   return {
     /**
-     * Starts the run with the parameters, the last message as `USER_INPUT`, and `CONVERSATION_ID`. `follow` must be called; messages and answer are stored in
-     * the conversation when the run completes while a client follows it.
+     * Starts the run with the parameters, the last message as `USER_INPUT`, and `CONVERSATION_ID`. `follow` must be
+     * called; messages and answer are stored in the conversation when the run completes while a client follows it.
      */
     async begin(caller: RunCaller, call: ChatCall, request: WorkflowChatRequest) {
       const { principal, isAdmin } = call;

@@ -111,7 +111,9 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       } as const;
     },
 
-    /** Waits for the result of a run that needs no person. Throws `workflow.waits`, `.failed`, `.cancelled`, `.timeout`. */
+    /**
+     * Waits for the result of a run that needs no person. Throws `workflow.waits`, `.failed`, `.cancelled`, `.timeout`.
+     */
     async result(place: RunPlace, signal: AbortSignal): Promise<JsonObject> {
       const { engine } = there();
       const run = await engine.settled({ ...place, timeoutMs: WAIT_MS, signal });
@@ -138,8 +140,9 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       workflowEvents(there().engine, place, from),
 
     /**
-     * Completes the task of an interrupt. Returns the run, the completed step, and the `seq` after which its events continue: that before the task's completion, also where
-     * the call is a repetition. Throws `request.invalid` for an invalid event id.
+     * Completes the task of an interrupt. Returns the run, the completed step, and the `seq` after which its events
+     * continue: that before the task's completion, also where the call is a repetition. Throws `request.invalid` for an
+     * invalid event id.
      */
     async resume(
       caller: RunCaller,
@@ -193,12 +196,18 @@ const MEMBERS: ReadonlySet<string> = new Set(['outcome', 'output', 'variables'])
 /** Characters of an outcome at most, as in the engine's own route. */
 const MAX_OUTCOME = 256;
 
-/** Whether a value can be an outcome. A long text is an answer: no edge is named so, and outcomes are in events and in the audit log. */
+/**
+ * Whether a value can be an outcome. A long text is an answer: no edge is named so, and outcomes are in events and in
+ * the audit log.
+ */
 function isOutcome(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MAX_OUTCOME && isStorableText(value);
 }
 
-/** A completion, as an object or its JSON text; any other object is the output, any other text the answer, and the outcome if it can be one. Pure. */
+/**
+ * A completion, as an object or its JSON text; any other object is the output, any other text the answer, and the
+ * outcome if it can be one. Pure.
+ */
 function completionOf(data: string | JsonObject): TaskCompletion {
   const given = typeof data === 'string' ? (jsonObject(data) as JsonObject | undefined) : data;
   if (given === undefined) {

@@ -8,7 +8,9 @@ const END_TITLE = 'End';
 
 /** One event of a workflow's stream (the SDK's `WorkflowEvent`). */
 export interface WorkflowStreamEvent {
-  /** The `seq` of the stored event that it comes from; undefined for an error that only reports that the run is paused. */
+  /**
+   * The `seq` of the stored event that it comes from; undefined for an error that only reports that the run is paused.
+   */
   readonly seq: number | undefined;
   readonly event: 'Message' | 'Interrupt' | 'Error' | 'Done';
   readonly data: object;
@@ -20,8 +22,9 @@ export interface WorkflowStreamEvent {
 export const eventIdOf = (runId: string, stepRunId: string) => `${runId}/${stepRunId}`;
 
 /**
- * The stream of a run, made of its stored events: a message for each finished node, an interrupt for each task that waits, and the end. Ends when the run has ended, is
- * paused, or waits only for people. Throws `gateway.draining` when the engine stops before that, and `workflow.run-not-found` when the run is deleted.
+ * The stream of a run, made of its stored events: a message for each finished node, an interrupt for each task that
+ * waits, and the end. Ends when the run has ended, is paused, or waits only for people. Throws `gateway.draining` when
+ * the engine stops before that, and `workflow.run-not-found` when the run is deleted.
  *
  * @param after only events after this `seq`
  */
@@ -73,7 +76,8 @@ export async function* workflowEvents(
   }
   if (signal.aborted) return;
   const { status } = await engine.get(place);
-  // A client that has read all of a run gets nothing more. Of one that goes on, an end in order would say that it waits.
+  // A client that has read all of a run gets nothing more. Of one that goes on, an end in order would say that it
+  // waits.
   if (status !== 'completed' && status !== 'cancelled')
     throw KernelErrors.draining(`The gateway stops, and the run ${place.runId} goes on: stream it again.`);
 }

@@ -1,6 +1,9 @@
 import type { Migration } from 'agent-gateway';
 
-/** Conversations and files of an identity, and conversations with an agent, are read in the order of their lists. A released migration never changes. */
+/**
+ * Conversations and files of an identity, and conversations with an agent, are read in the order of their lists. A
+ * released migration never changes.
+ */
 export const lists: Migration = {
   name: '010-lists',
   up: (schema) => [

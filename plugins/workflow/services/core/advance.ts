@@ -17,9 +17,9 @@ import {
 import { Transition } from './transition.ts';
 
 /**
- * Applies what happened to a run, in order, and gives its next state with the events of the change. Pure: the same arguments give the same
- * result, but for the ids that `facts.newId` makes. `state` stays as it is. The revision grows by one in all when anything changed;
- * when nothing did, the result is the same object without events.
+ * Applies what happened to a run, in order, and gives its next state with the events of the change. Pure: the same
+ * arguments give the same result, but for the ids that `facts.newId` makes. `state` stays as it is. The revision grows
+ * by one in all when anything changed; when nothing did, the result is the same object without events.
  *
  * @param graph that of the version to which the run is pinned
  */
@@ -41,7 +41,10 @@ export type Origin = Pick<
 > &
   Partial<Pick<RunState, 'userId'>>;
 
-/** The first state of a run, revision 1: `start` is completed, the nodes that it leads to are decided, and their steps claimed if there is a `claimant`. */
+/**
+ * The first state of a run, revision 1: `start` is completed, the nodes that it leads to are decided, and their steps
+ * claimed if there is a `claimant`.
+ */
 export function startRun(
   graph: CompiledGraph,
   origin: Origin,
@@ -106,8 +109,8 @@ function apply(run: Transition, command: Command): Verdict {
 }
 
 /**
- * A worker takes steps that are ready, in topological order, `room` at most, and owns the run from then on. Nothing while the run is paused
- * or over, or while another worker owns it.
+ * A worker takes steps that are ready, in topological order, `room` at most, and owns the run from then on. Nothing
+ * while the run is paused or over, or while another worker owns it.
  */
 function claim(run: Transition, { worker, room }: CommandOf<'claim'>): Verdict {
   const { status, owner } = run.state;
@@ -159,8 +162,8 @@ function failed(
 }
 
 /**
- * A worker gives a step back. Its next delivery repeats the attempt, with the same input; giving it back does not count as a failure. The only
- * event of it is the next `step.started`, whose `delivery` is greater by one.
+ * A worker gives a step back. Its next delivery repeats the attempt, with the same input; giving it back does not count
+ * as a failure. The only event of it is the next `step.started`, whose `delivery` is greater by one.
  */
 function released(run: Transition, { fence }: CommandOf<'released'>): Verdict {
   const step = run.running(fence);
@@ -170,8 +173,8 @@ function released(run: Transition, { fence }: CommandOf<'released'>): Verdict {
 }
 
 /**
- * The owner of the run is gone: its running steps wait for their next delivery. Steps that were lost as often as allowed fail for good: a step that
- * takes replicas down must not be repeated automatically (decisions 2.6).
+ * The owner of the run is gone: its running steps wait for their next delivery. Steps that were lost as often as
+ * allowed fail for good: a step that takes replicas down must not be repeated automatically (decisions 2.6).
  */
 function workerIsLost(run: Transition, { worker }: CommandOf<'worker_lost'>): Verdict {
   if (run.state.owner !== worker) return 'unchanged';
@@ -186,7 +189,10 @@ function workerIsLost(run: Transition, { worker }: CommandOf<'worker_lost'>): Ve
 /** The outcome with which a task completes when its time is over (decisions 2.5). */
 const TIMEOUT = 'timeout';
 
-/** Times out the tasks whose time is over (decisions 2.5): they complete with the outcome `timeout` where an edge is named so, else they fail. */
+/**
+ * Times out the tasks whose time is over (decisions 2.5): they complete with the outcome `timeout` where an edge is
+ * named so, else they fail.
+ */
 function tick(run: Transition): Verdict {
   const { now } = run.facts;
   const due = run.steps(['waiting'], ({ dueAt }) => dueAt !== null && dueAt <= now);
@@ -207,8 +213,8 @@ function leadsOnWith({ edges }: CompiledGraph, { outgoing }: CompiledNode, outco
 }
 
 /**
- * A caller completes a task. The first completion wins; a repetition with the same payload changes nothing. Variables are merged before the edges are
- * chosen, so that conditions see them.
+ * A caller completes a task. The first completion wins; a repetition with the same payload changes nothing. Variables
+ * are merged before the edges are chosen, so that conditions see them.
  */
 function taskCompleted(
   run: Transition,
@@ -251,7 +257,9 @@ function retry(run: Transition, { by }: CommandOf<'retry'>): Verdict {
   return 'applied';
 }
 
-/** Ends a run and all of its steps that have not ended; failed ones stay failed. Results that come later change nothing. */
+/**
+ * Ends a run and all of its steps that have not ended; failed ones stay failed. Results that come later change nothing.
+ */
 function cancel(run: Transition, { by }: CommandOf<'cancel'>): Verdict {
   const { status } = run.state;
   if (status === 'completed') return 'already-completed';

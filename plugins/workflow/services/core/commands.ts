@@ -11,7 +11,10 @@ export interface Fence {
 
 /** What a caller does to a run, or what happens to it. Commands of a delivery that is over change nothing. */
 export type Command =
-  /** A worker takes pending steps that are ready: `room` at most. Nothing while another worker owns the run, or it is paused. */
+  /**
+   * A worker takes pending steps that are ready: `room` at most. Nothing while another worker owns the run, or it is
+   * paused.
+   */
   | { readonly type: 'claim'; readonly worker: string; readonly room: number }
   | {
       readonly type: 'succeeded';
@@ -31,7 +34,10 @@ export type Command =
     }
   /** A worker that stops gives a step back: it is delivered again, and this delivery does not count. */
   | { readonly type: 'released'; readonly fence: Fence }
-  /** The owner is gone: its running steps are delivered again, or fail as `worker_lost`. Changes nothing if the run has another owner by now. */
+  /**
+   * The owner is gone: its running steps are delivered again, or fail as `worker_lost`. Changes nothing if the run has
+   * another owner by now.
+   */
   | { readonly type: 'worker_lost'; readonly worker: string }
   /** Time has passed: tasks that are due time out. */
   | { readonly type: 'tick' }
@@ -50,8 +56,8 @@ export type Command =
 export type CommandOf<T extends Command['type']> = Extract<Command, { readonly type: T }>;
 
 /**
- * The outcome of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The
- * others are refusals for the caller.
+ * The outcome of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a
+ * repeated completion). The others are refusals for the caller.
  */
 export type Verdict =
   | 'applied'
@@ -79,7 +85,10 @@ export interface Facts {
   readonly now: number;
   /** A new id for a step. */
   readonly newId: () => string;
-  /** A step that fails for good ends the run, instead of pausing it: what is left is cancelled in the same transition. Default: false. */
+  /**
+   * A step that fails for good ends the run, instead of pausing it: what is left is cancelled in the same transition.
+   * Default: false.
+   */
   readonly endsOnFailure?: boolean;
   readonly limits: {
     /** Activated steps, start and end included. */

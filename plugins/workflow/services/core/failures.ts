@@ -36,7 +36,10 @@ export function contextTooLarge({ nodeId }: StepState, size: number, limit: numb
   return { code: 'context_too_large', message };
 }
 
-/** Why a step cannot begin with its filled-in configuration: filling it in failed, or it is too large, alone or together with those of the other steps. */
+/**
+ * Why a step cannot begin with its filled-in configuration: filling it in failed, or it is too large, alone or together
+ * with those of the other steps.
+ */
 export function inputFault(
   { nodeId }: StepState,
   { failure }: Filled,

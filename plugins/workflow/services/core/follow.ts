@@ -6,9 +6,9 @@ import { newStep, type StepState } from './state.ts';
 import type { Transition } from './transition.ts';
 
 /**
- * What follows from every change, in one go: the nodes that it leads to are decided, and in turn the nodes after them (decisions 2.1.3); then the
- * human tasks that are reached are opened, so that the order in which a graph is written makes no difference; then the run's status is updated from
- * its steps.
+ * What follows from every change, in one go: the nodes that it leads to are decided, and in turn the nodes after them
+ * (decisions 2.1.3); then the human tasks that are reached are opened, so that the order in which a graph is written
+ * makes no difference; then the run's status is updated from its steps.
  */
 export function follow(run: Transition): void {
   for (let node = run.nextUndecided(); node !== undefined; node = run.nextUndecided()) decide(run, node);
@@ -21,8 +21,8 @@ export function follow(run: Transition): void {
 }
 
 /**
- * A node whose incoming edges are all resolved runs when one of them was taken, and is skipped, with all nodes that depend on it alone, when none
- * was. The last of its edges is resolved once, so a node is decided once.
+ * A node whose incoming edges are all resolved runs when one of them was taken, and is skipped, with all nodes that
+ * depend on it alone, when none was. The last of its edges is resolved once, so a node is decided once.
  */
 function decide(run: Transition, node: CompiledNode): void {
   let isReached = false;
@@ -45,8 +45,8 @@ function fateOf({ state }: Transition, edge: CompiledEdge): 'open' | 'taken' | '
 }
 
 /**
- * Begins an attempt of a step: `start` and `end` complete at once, an automatic step waits for a worker, a human task until it is opened. Where the
- * run has activated all the steps that it may, the step fails instead (decisions 2.6).
+ * Begins an attempt of a step: `start` and `end` complete at once, an automatic step waits for a worker, a human task
+ * until it is opened. Where the run has activated all the steps that it may, the step fails instead (decisions 2.6).
  *
  * @param step a pending step that is not written yet
  */
@@ -67,7 +67,10 @@ function openTask(run: Transition, step: StepState): void {
   else run.fail(step, fault);
 }
 
-/** Null means any user. JSON other than text becomes its text, which is no identity's id: that locks the task rather than opening it to all. */
+/**
+ * Null means any user. JSON other than text becomes its text, which is no identity's id: that locks the task rather
+ * than opening it to all.
+ */
 function assigneeOf(input: JsonObject): string | null {
   const assignee = ownMember(input, 'assignee') ?? '';
   if (assignee === '') return null;

@@ -5,8 +5,8 @@ import { jsonLength } from '../graph/json.ts';
 import type { Facts } from './commands.ts';
 
 /**
- * Everything about a run that its rules depend on. Plain and immutable: a transition gives a new one and keeps the objects of the steps
- * that did not change. Times are milliseconds since the epoch on the database's clock.
+ * Everything about a run that its rules depend on. Plain and immutable: a transition gives a new one and keeps the
+ * objects of the steps that did not change. Times are milliseconds since the epoch on the database's clock.
  */
 export interface RunState {
   readonly id: string;
@@ -23,12 +23,18 @@ export interface RunState {
   readonly input: JsonObject;
   readonly variables: JsonObject;
   readonly error: StepError | null;
-  /** The worker that carries out the running steps: no other worker claims steps of the run. Null while no step is running. */
+  /**
+   * The worker that carries out the running steps: no other worker claims steps of the run. Null while no step is
+   * running.
+   */
   readonly owner: string | null;
   /** When a worker has to poll the run without a command: a timer is due, or steps are unclaimed. See `wakeAt`. */
   readonly wakeAt: number | null;
   readonly startedBy: string;
-  /** The user for whom it was started, as `storedName` gives it; null for the identity itself, and of runs of earlier versions. */
+  /**
+   * The user for whom it was started, as `storedName` gives it; null for the identity itself, and of runs of earlier
+   * versions.
+   */
   readonly userId: string | null;
   readonly startedAt: number;
   /** When a worker took its first step, or a person could; null while it waits for a worker. */
@@ -48,7 +54,10 @@ export interface StepState {
   readonly status: StepStatus;
   /** 1 for the first. `attempt` and `delivery` together are the fence: a result with another pair is too late. */
   readonly attempt: number;
-  /** How often this attempt was handed to a worker; 0 before the first time. It only grows within an attempt: a fence is never used twice. */
+  /**
+   * How often this attempt was handed to a worker; 0 before the first time. It only grows within an attempt: a fence is
+   * never used twice.
+   */
   readonly delivery: number;
   /** Deliveries of this attempt that were lost with their worker; one that a worker gave back is not among them. */
   readonly lost: number;
@@ -129,7 +138,10 @@ export function contextSize({ input, variables, steps }: RunState, added: JsonOb
   return size;
 }
 
-/** Characters of JSON of the filled-in inputs of all steps together, with one more: a large value may be inserted into many. */
+/**
+ * Characters of JSON of the filled-in inputs of all steps together, with one more: a large value may be inserted into
+ * many.
+ */
 export function inputSize({ steps }: RunState, added: JsonObject): number {
   let size = jsonLength(added);
   for (const { input } of steps.values()) if (input !== null) size += jsonLength(input);
@@ -137,8 +149,8 @@ export function inputSize({ steps }: RunState, added: JsonObject): number {
 }
 
 /**
- * The result of a run: the outputs of the nodes from which an edge into an end was taken, merged in topological order (decisions 3.3); null
- * while it is not completed.
+ * The result of a run: the outputs of the nodes from which an edge into an end was taken, merged in topological order
+ * (decisions 3.3); null while it is not completed.
  */
 export function resultOf(graph: CompiledGraph, { status, steps }: RunState): JsonObject | null {
   if (status !== 'completed') return null;

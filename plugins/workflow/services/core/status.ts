@@ -3,7 +3,10 @@ import { isTerminal, type RunState, type StepState } from './state.ts';
 
 /** How many steps of a run are in each status, and how many were activated. */
 export interface Tally extends Record<StepStatus, number> {
-  /** What `WORKFLOW_MAX_STEPS` counts (decisions 2.6): all but the skipped ones, and those that failed because the limit was reached. */
+  /**
+   * What `WORKFLOW_MAX_STEPS` counts (decisions 2.6): all but the skipped ones, and those that failed because the limit
+   * was reached.
+   */
   activated: number;
 }
 
@@ -32,10 +35,10 @@ export function statusOf(tally: Readonly<Tally>): Exclude<RunStatus, 'cancelled'
 }
 
 /**
- * When a worker has to poll a run without a message, in milliseconds: when the first task times out, and when pending steps can be claimed (at once
- * is `now`). Pending steps do not count while the run is paused, and not while it has an owner, which claims them itself. Null when no timer is set
- * and no step can be claimed. A previous value that is in the past is kept while there is still something to do, so that the run that waits longest
- * is polled first.
+ * When a worker has to poll a run without a message, in milliseconds: when the first task times out, and when pending
+ * steps can be claimed (at once is `now`). Pending steps do not count while the run is paused, and not while it has an
+ * owner, which claims them itself. Null when no timer is set and no step can be claimed. A previous value that is in
+ * the past is kept while there is still something to do, so that the run that waits longest is polled first.
  */
 export function wakeAt(
   { status, owner, steps, wakeAt: before }: RunState,

@@ -42,8 +42,9 @@ export interface Completion {
 export type Failure = Partial<Pick<CommandOf<'failed'>, 'isRetryable' | 'retryAfterMs' | 'record'>>;
 
 /**
- * The next state of a run while commands are applied to it. It is the only mutable object here, and is not kept; the state that it began with stays
- * as it is. Rules read it and decide on moves; each move writes a step and emits its event.
+ * The next state of a run while commands are applied to it. It is the only mutable object here, and is not kept; the
+ * state that it began with stays as it is. Rules read it and decide on moves; each move writes a step and emits its
+ * event.
  */
 export class Transition {
   readonly graph: CompiledGraph;
@@ -84,7 +85,10 @@ export class Transition {
     return this.graph.nodes.get(nodeId)!;
   }
 
-  /** Steps by status, in topological order. Changes of several steps at once happen in this order, so that they are repeatable. */
+  /**
+   * Steps by status, in topological order. Changes of several steps at once happen in this order, so that they are
+   * repeatable.
+   */
   steps(
     statuses: readonly StepStatus[],
     isMeant: (step: StepState) => boolean = () => true,
@@ -117,12 +121,18 @@ export class Transition {
 
   /* What happens to a step. */
 
-  /** The step waits for a worker, or, if its node is a human task, to be opened. Its event is the next `step.started` or `task.created`. */
+  /**
+   * The step waits for a worker, or, if its node is a human task, to be opened. Its event is the next `step.started` or
+   * `task.created`.
+   */
   enqueue(step: StepState): void {
     this.#write({ ...step, status: 'pending' });
   }
 
-  /** A worker takes its next delivery, and owns the run. `filled` is given at the first delivery of an attempt; the others have its input. */
+  /**
+   * A worker takes its next delivery, and owns the run. `filled` is given at the first delivery of an attempt; the
+   * others have its input.
+   */
   start(step: StepState, worker: string, filled?: Filled): void {
     const running: StepState = {
       ...step,
@@ -159,8 +169,8 @@ export class Transition {
   }
 
   /**
-   * Completes a step with the edges that it takes, which see its output and variables. False if no edge leads on from a node that is not an end:
-   * then nothing has changed.
+   * Completes a step with the edges that it takes, which see its output and variables. False if no edge leads on from a
+   * node that is not an end: then nothing has changed.
    */
   complete(step: StepState, completion: Completion): boolean {
     const { output, record, by, outcome = null, payload, variables = this.#next.variables } = completion;
@@ -192,7 +202,10 @@ export class Transition {
     this.fail(step, noMatchingEdge(this.graph, this.node(step)), { record });
   }
 
-  /** Ends an attempt that failed: the step waits for its next attempt if the node's `retry` has one left, else it is failed (decisions 2.6). */
+  /**
+   * Ends an attempt that failed: the step waits for its next attempt if the node's `retry` has one left, else it is
+   * failed (decisions 2.6).
+   */
   fail(step: StepState, { code, message }: StepError, how: Failure = {}): void {
     const { now } = this.facts;
     const error = { code, message, node: step.nodeId };
@@ -237,8 +250,8 @@ export class Transition {
   }
 
   /**
-   * Updates the run itself from its steps, after each command: a run without running steps has no owner, and a new status is emitted after the
-   * events that led to it. After a final status no event follows.
+   * Updates the run itself from its steps, after each command: a run without running steps has no owner, and a new
+   * status is emitted after the events that led to it. After a final status no event follows.
    */
   settle(): void {
     if (!isTerminal(this.#next.status)) this.#settleStatus(statusOf(this.#tally));
@@ -260,7 +273,10 @@ export class Transition {
     this.#emit('step.cancelled', step, deliveryOf(step));
   }
 
-  /** The next state, one revision further, with its events; or, if nothing changed, the same object that the transition began with. */
+  /**
+   * The next state, one revision further, with its events; or, if nothing changed, the same object that the transition
+   * began with.
+   */
   close(): { readonly state: RunState; readonly events: readonly NewEvent[] } {
     const { steps, status, revision, completedAt } = this.#before;
     const { now } = this.facts;
@@ -298,7 +314,10 @@ export class Transition {
     for (const reference of missing) this.#emit('warning', step, { reference, node: step.nodeId });
   }
 
-  /** The data of the run for conditions and templates, as they stand now; with `upcoming` as they will stand once a step is completed. */
+  /**
+   * The data of the run for conditions and templates, as they stand now; with `upcoming` as they will stand once a step
+   * is completed.
+   */
   #data(upcoming?: {
     readonly nodeId: string;
     readonly output: JsonObject;

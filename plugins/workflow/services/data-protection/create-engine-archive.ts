@@ -78,7 +78,9 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
     runs,
     versions,
 
-    /** Cancels the runs, which aborts the calls of their steps on any replica. A result that comes later finds no run. */
+    /**
+     * Cancels the runs, which aborts the calls of their steps on any replica. A result that comes later finds no run.
+     */
     async halt(scope, signal) {
       const { tenantId } = scope;
       const cancel = (runId: string) =>

@@ -16,9 +16,9 @@ interface PersonalDataParts {
 }
 
 /**
- * What the gateway's own engine keeps about people (decisions 1.5): definitions with their versions, and runs with their steps and events. For one
- * user: what the user made, published or started, and what was started for the user. An erasure of the user keeps definitions and the runs of others, and replaces the user by a
- * pseudonym in them.
+ * What the gateway's own engine keeps about people (decisions 1.5): definitions with their versions, and runs with
+ * their steps and events. For one user: what the user made, published or started, and what was started for the user. An
+ * erasure of the user keeps definitions and the runs of others, and replaces the user by a pseudonym in them.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
   const { redactor } = parts;

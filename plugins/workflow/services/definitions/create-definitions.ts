@@ -54,8 +54,8 @@ export interface DefinitionCaller {
   /** The credential's identity, which records name as their author. */
   readonly identityId: string;
   /**
-   * Whether the caller may write definitions. Authors see graphs as they were written, so that they can send back what they read; for other callers
-   * credentials in them are redacted.
+   * Whether the caller may write definitions. Authors see graphs as they were written, so that they can send back what
+   * they read; for other callers credentials in them are redacted.
    */
   readonly isAuthor: boolean;
 }
@@ -91,8 +91,9 @@ const PAUSES = { first: 5, most: 50 };
 export type Definitions = ReturnType<typeof createDefinitions>;
 
 /**
- * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API does not change. Definitions of
- * other tenants are not found. Unknown ids are `workflow.definition-not-found`; every change of a file is `workflow.read-only`.
+ * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API
+ * does not change. Definitions of other tenants are not found. Unknown ids are `workflow.definition-not-found`; every
+ * change of a file is `workflow.read-only`.
  */
 export function createDefinitions(parts: DefinitionsParts) {
   const { store, versions, files, types, redactor, clock, pause = setTimeout } = parts;
@@ -119,8 +120,9 @@ export function createDefinitions(parts: DefinitionsParts) {
   }
 
   /**
-   * Reads and changes a definition. Changes of one definition wait for each other; when another replica was faster, the change begins again, and
-   * its check of the expected revision then fails. Throws `workflow.busy` when its turn does not come in time.
+   * Reads and changes a definition. Changes of one definition wait for each other; when another replica was faster, the
+   * change begins again, and its check of the expected revision then fails. Throws `workflow.busy` when its turn does
+   * not come in time.
    */
   function change<T>(
     caller: DefinitionCaller,
@@ -142,8 +144,8 @@ export function createDefinitions(parts: DefinitionsParts) {
   }
 
   /**
-   * How the versions of a definition are shown to a caller. Throws if there is no definition that the caller may see. Of a removed file the versions
-   * from which runs were started remain, and are shown.
+   * How the versions of a definition are shown to a caller. Throws if there is no definition that the caller may see.
+   * Of a removed file the versions from which runs were started remain, and are shown.
    */
   async function showVersions(caller: DefinitionCaller, id: string): Promise<ShowGraph> {
     if (isUuid(id)) {
@@ -208,8 +210,8 @@ export function createDefinitions(parts: DefinitionsParts) {
     },
 
     /**
-     * Changes what is named, of a published definition too: its versions, and so its runs, stay as they are until the next publishing. Throws
-     * `workflow.revision-mismatch`, `workflow.archived`, `workflow.graph-invalid`.
+     * Changes what is named, of a published definition too: its versions, and so its runs, stay as they are until the
+     * next publishing. Throws `workflow.revision-mismatch`, `workflow.archived`, `workflow.graph-invalid`.
      */
     update(
       caller: DefinitionCaller,
@@ -237,7 +239,10 @@ export function createDefinitions(parts: DefinitionsParts) {
       });
     },
 
-    /** Makes a new version of the draft, also of one that did not change; runs start from it from now on. Throws what `update` throws. */
+    /**
+     * Makes a new version of the draft, also of one that did not change; runs start from it from now on. Throws what
+     * `update` throws.
+     */
     publish(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<VersionRecord> {
       return change(caller, id, expected, async (before) => {
         requireLive(before);
@@ -247,7 +252,10 @@ export function createDefinitions(parts: DefinitionsParts) {
       });
     },
 
-    /** No runs start from it any more; existing runs continue. A second call changes nothing. Throws `workflow.not-published` for a draft. */
+    /**
+     * No runs start from it any more; existing runs continue. A second call changes nothing. Throws
+     * `workflow.not-published` for a draft.
+     */
     archive(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<DefinitionRecord> {
       return change(caller, id, expected, async (before) => {
         if (before.status === 'draft') {
@@ -258,7 +266,10 @@ export function createDefinitions(parts: DefinitionsParts) {
       });
     },
 
-    /** Newest first. Of a file: the versions from which runs of the tenant were started, also if the file was removed meanwhile. */
+    /**
+     * Newest first. Of a file: the versions from which runs of the tenant were started, also if the file was removed
+     * meanwhile.
+     */
     async versions(
       caller: DefinitionCaller,
       id: string,

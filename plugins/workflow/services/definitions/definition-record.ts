@@ -70,8 +70,8 @@ export function versionRecord(stored: StoredVersion, show: ShowGraph): VersionRe
 }
 
 /**
- * The graph for a caller that may not write it: credentials in its texts are redacted, and all values of headers like `Authorization` are masked.
- * Everything else is as it was written.
+ * The graph for a caller that may not write it: credentials in its texts are redacted, and all values of headers like
+ * `Authorization` are masked. Everything else is as it was written.
  */
 export function redactGraph(redactor: Redactor, graph: Graph): Graph {
   const nodes = graph.nodes.map((node) =>

@@ -17,8 +17,8 @@ interface ResolveParts {
 const MAX_LISTED = 20;
 
 /**
- * Finds what a run starts from: the newest version of a published definition, or, by its name, a workflow of agents.d as it is now. Throws
- * `workflow.definition-not-found`, `workflow.not-published` and `workflow.archived`.
+ * Finds what a run starts from: the newest version of a published definition, or, by its name, a workflow of agents.d
+ * as it is now. Throws `workflow.definition-not-found`, `workflow.not-published` and `workflow.archived`.
  */
 export function createResolve({ store, versions, files }: ResolveParts) {
   async function ofDefinition(tenantId: string, id: string): Promise<StoredVersion> {

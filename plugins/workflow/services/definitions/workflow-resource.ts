@@ -16,9 +16,10 @@ import { checkGraph } from '../graph/check-graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 
 /**
- * The kind Workflow of agents.d. All rules of graphs hold when a file is read, but for nodes of types that plugins bring (`<plugin>/<type>`): plugins
- * come and go while files stay, so a file may be loaded before the type. A registered type checks its configuration at once; if the type is not
- * registered yet, the file is accepted, and no run starts from it until the type is registered and accepts the configuration.
+ * The kind Workflow of agents.d. All rules of graphs hold when a file is read, but for nodes of types that plugins
+ * bring (`<plugin>/<type>`): plugins come and go while files stay, so a file may be loaded before the type. A
+ * registered type checks its configuration at once; if the type is not registered yet, the file is accepted, and no run
+ * starts from it until the type is registered and accepts the configuration.
  */
 export function workflowKind({
   types,
@@ -79,8 +80,9 @@ export interface WorkflowFile {
   /** When this process read it, milliseconds since the epoch. */
   readonly loadedAt: number;
   /**
-   * Why it cannot run: a node type of a plugin is not registered, or the type refuses the configuration. Once there were no problems, none are
-   * reported any more: like a published version the file stays valid, and if a type disappears later, its steps fail.
+   * Why it cannot run: a node type of a plugin is not registered, or the type refuses the configuration. Once there
+   * were no problems, none are reported any more: like a published version the file stays valid, and if a type
+   * disappears later, its steps fail.
    */
   problems(): readonly GraphProblem[];
 }
@@ -106,7 +108,10 @@ export function isPluginType(type: string): boolean {
   return PLUGIN_TYPE.test(type);
 }
 
-/** The built-in types of `types`, and, for the nodes of a graph, types that plugins may bring, registered or not, with any configuration. */
+/**
+ * The built-in types of `types`, and, for the nodes of a graph, types that plugins may bring, registered or not, with
+ * any configuration.
+ */
 function withPluginTypesOf(graph: Graph, types: NodeTypes): NodeTypes {
   const named = new Set(graph.nodes.map(({ type }) => type).filter(isPluginType));
   return {

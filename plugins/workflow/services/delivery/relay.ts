@@ -35,13 +35,16 @@ interface RelayParts {
   readonly deliveryMs?: number;
 }
 
-/** The sink has all of the events, or refused them (a timeout counts as a refusal), or `signal` aborted before it ended. */
+/**
+ * The sink has all of the events, or refused them (a timeout counts as a refusal), or `signal` aborted before it ended.
+ */
 type Outcome = 'delivered' | 'refused' | 'ended';
 
 /**
- * Brings the events of runs to the sinks (contract/event-sinks.ts). Events of one run reach each sink in order and at least once: only the process that has claimed a run's events
- * for a sink delivers them. A failed delivery is repeated after 1, 5, 30, 120 s … an hour at most. Events that the sink refuses when they are three days old are given up, with an
- * error in the log.
+ * Brings the events of runs to the sinks (contract/event-sinks.ts). Events of one run reach each sink in order and at
+ * least once: only the process that has claimed a run's events for a sink delivers them. A failed delivery is repeated
+ * after 1, 5, 30, 120 s … an hour at most. Events that the sink refuses when they are three days old are given up, with
+ * an error in the log.
  */
 export function createRelay(parts: RelayParts) {
   const { outbox, queries, sinks, clock, log, metrics, deliveryMs = DELIVERY_MS } = parts;
@@ -68,7 +71,10 @@ export function createRelay(parts: RelayParts) {
     return events.filter(({ seq }) => seq <= toSeq).map((event) => ({ ...toEventRecord(event), ...run }));
   }
 
-  /** Never rejects. A sink that does not end in time then gets no deliveries of the tenant for a while. `takenAt`: monotonic time. */
+  /**
+   * Never rejects. A sink that does not end in time then gets no deliveries of the tenant for a while. `takenAt`:
+   * monotonic time.
+   */
   async function deliver(
     sink: EventSink,
     events: readonly DeliveredEvent[],
@@ -168,9 +174,10 @@ export function createRelay(parts: RelayParts) {
     sinksOf: choice.wanting,
 
     /**
-     * Begins to deliver what is due to sinks (default: to all that are registered; others are left out), and resolves when nothing more is due, or
-     * can be taken now; slow deliveries go on until `signal` aborts, and entries that wait for them follow. Called at an interval, and whenever
-     * something may be due; simultaneous calls share one run. Rejects with what the outbox throws.
+     * Begins to deliver what is due to sinks (default: to all that are registered; others are left out), and resolves
+     * when nothing more is due, or can be taken now; slow deliveries go on until `signal` aborts, and entries that wait
+     * for them follow. Called at an interval, and whenever something may be due; simultaneous calls share one run.
+     * Rejects with what the outbox throws.
      */
     async relay(signal: AbortSignal, names = choice.names()): Promise<void> {
       const here = names.filter((name) => choice.named(name) !== undefined);
@@ -194,8 +201,9 @@ export function createRelay(parts: RelayParts) {
 }
 
 /**
- * Ends work when its time is over or `signal` aborts; a sink that ignores that is not waited for. The work has a signal of its own: listeners that it
- * leaves on that signal are collected with it, while those on a signal that lives as long as the plugin would accumulate.
+ * Ends work when its time is over or `signal` aborts; a sink that ignores that is not waited for. The work has a signal
+ * of its own: listeners that it leaves on that signal are collected with it, while those on a signal that lives as long
+ * as the plugin would accumulate.
  */
 async function withDeadline(
   signal: AbortSignal,

@@ -14,8 +14,9 @@ interface LeftSink {
 }
 
 /**
- * Which sinks are registered, and which of them want the events of a tenant. A sink whose `wants` throws gets the events: better once too often. A sink with an invalid name, or with
- * the name of another one, gets nothing. Either is logged once.
+ * Which sinks are registered, and which of them want the events of a tenant. A sink whose `wants` throws gets the
+ * events: better once too often. A sink with an invalid name, or with the name of another one, gets nothing. Either is
+ * logged once.
  */
 export function createSinkChoice({
   sinks,
@@ -91,8 +92,8 @@ export function createSinkChoice({
     named: (name: string) => byName().get(name),
 
     /**
-     * Names of the sinks that want events of the tenant now, including sinks that left in the last three days and would want them. Never throws;
-     * called at each commit.
+     * Names of the sinks that want events of the tenant now, including sinks that left in the last three days and would
+     * want them. Never throws; called at each commit.
      */
     wanting(tenantId: string): readonly string[] {
       const here = byName();

@@ -18,7 +18,10 @@ interface SinkDispatcherParts {
   readonly failed: (error: unknown) => void;
 }
 
-/** Sends the events of one sink. A slow sink delays no other sink, and a tenant whose receiver hangs delays no other tenant. */
+/**
+ * Sends the events of one sink. A slow sink delays no other sink, and a tenant whose receiver hangs delays no other
+ * tenant.
+ */
 export class SinkDispatcher {
   readonly #parts: SinkDispatcherParts;
   /** Deliveries, with the tenant of each. */
@@ -36,8 +39,9 @@ export class SinkDispatcher {
   }
 
   /**
-   * Begins to deliver what is due, and resolves when nothing more is due, or nothing more can be taken before a delivery ends; the end of that delivery
-   * then starts the next look. Simultaneous calls share one run. Rejects when the outbox does not answer.
+   * Begins to deliver what is due, and resolves when nothing more is due, or nothing more can be taken before a
+   * delivery ends; the end of that delivery then starts the next look. Simultaneous calls share one run. Rejects when
+   * the outbox does not answer.
    */
   dispatch(signal: AbortSignal): Promise<void> {
     this.#asked += 1;
@@ -126,7 +130,10 @@ export function createSinkCooldown(clock: Pick<Clock, 'monotonic'>) {
     /** The sink has answered for the tenant, which gets its full share again. */
     end: (tenantId: string) => void until.delete(tenantId),
     leftMs,
-    /** Deliveries for the tenant that may be under way at one time: none in a rest, one to try after it, until the sink has answered; else four. */
+    /**
+     * Deliveries for the tenant that may be under way at one time: none in a rest, one to try after it, until the sink
+     * has answered; else four.
+     */
     share(tenantId: string): number {
       if (!until.has(tenantId)) return SHARE;
       return leftMs(tenantId) > 0 ? 0 : 1;

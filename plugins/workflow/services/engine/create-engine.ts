@@ -23,7 +23,10 @@ import { assigneesOf, refusalOf, requireAssignee } from './refusals.ts';
 const MAX_INPUT = 512 * 1024;
 /** Levels of JSON that it may have. */
 const MAX_INPUT_DEPTH = 256;
-/** Events of one step that its history is made of: ten attempts, each delivered four times at most, need less than a tenth. */
+/**
+ * Events of one step that its history is made of: ten attempts, each delivered four times at most, need less than a
+ * tenth.
+ */
 const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
@@ -43,7 +46,10 @@ export interface EngineParts {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The engine that routes and other plugins use: asks the runner, reads the store, and gives out nothing that was not redacted. */
+/**
+ * The engine that routes and other plugins use: asks the runner, reads the store, and gives out nothing that was not
+ * redacted.
+ */
 export function createEngine(parts: EngineParts): WorkflowEngine {
   const { runner, store, queries, versions, graphs, followers, redactor, clock } = parts;
 

@@ -13,7 +13,10 @@ const POLLS_AT_ONCE = 32;
 /** Milliseconds between two searches for events whose sink is gone. */
 const FORGET_EVERY_MS = 3_600_000;
 
-/** Milliseconds in which the events of the last steps may reach their sinks, whose plugins end with the engine; else they go out after the next start. */
+/**
+ * Milliseconds in which the events of the last steps may reach their sinks, whose plugins end with the engine; else
+ * they go out after the next start.
+ */
 const LAST_DELIVERIES_MS = 2_000;
 
 /** Where an engine keeps its runs, and which node types it has. */
@@ -25,14 +28,17 @@ interface EngineGround {
 
 /** An engine whose life is bound to a plugin's, open or not yet. */
 export interface BoundEngine {
-  /** Opens it, unless it is open. A call that fails is tried again by the next. Throws `draining` when the plugin stops. */
+  /**
+   * Opens it, unless it is open. A call that fails is tried again by the next. Throws `draining` when the plugin stops.
+   */
   open(): Promise<AssembledEngine>;
   readonly opened: AssembledEngine | undefined;
 }
 
 /**
- * Binds the life of an engine to a plugin's, during its set-up: the engine's workers, listeners and tasks begin when the plugin is published and the engine is
- * open, and what it carries out is handed over when the plugin stops. Until the engine is open, nothing else of it exists.
+ * Binds the life of an engine to a plugin's, during its set-up: the engine's workers, listeners and tasks begin when
+ * the plugin is published and the engine is open, and what it carries out is handed over when the plugin stops. Until
+ * the engine is open, nothing else of it exists.
  *
  * @param prepare finds where it is opened
  */
@@ -94,7 +100,8 @@ export function bindEngine(
     await last.relayNow(signal);
     await Promise.race([last.relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
   });
-  // Followers of waiting runs would delay the stop for the whole drain time; their clients continue on another replica, from the last event.
+  // Followers of waiting runs would delay the stop for the whole drain time; their clients continue on another replica,
+  // from the last event.
   scope.drain(`${tables.name} followers`, async () => opened?.followers.close());
   scope.defer(() => opened?.relay.idle());
   // A set-up that fails afterwards is never drained; closing again does nothing.

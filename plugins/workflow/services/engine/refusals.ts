@@ -82,21 +82,27 @@ function unroutable({ step, payload: { outcome }, graph, redact }: AskedTask): G
 const ROLE = 'role:';
 
 /**
- * The assignees that an identity answers to (decisions 2.5): its own id, and each of its roles as `role:<name>`. Only the credential counts; the
- * `X-Svc-User-Id` that a client sends does not. An id that looks like a role matches no assignee; otherwise users could gain a role by choosing
- * their id.
+ * The assignees that an identity answers to (decisions 2.5): its own id, and each of its roles as `role:<name>`. Only
+ * the credential counts; the `X-Svc-User-Id` that a client sends does not. An id that looks like a role matches no
+ * assignee; otherwise users could gain a role by choosing their id.
  */
 export function assigneesOf({ id, roles }: Identity): readonly string[] {
   const named = roles.map((role) => `${ROLE}${role}`);
   return id.startsWith(ROLE) ? named : [id, ...named];
 }
 
-/** True for identities that may see and complete every task of their tenant: its `admin`s, its `owner`, and those with the scope `admin`. */
+/**
+ * True for identities that may see and complete every task of their tenant: its `admin`s, its `owner`, and those with
+ * the scope `admin`.
+ */
 export function isTaskAdmin({ roles, scopes }: Identity): boolean {
   return roles.includes('admin') || roles.includes('owner') || scopes.has(ADMIN_SCOPE);
 }
 
-/** Throws `workflow.not-assigned` unless the identity may complete a task with this assignee. A task without an assignee is for all. */
+/**
+ * Throws `workflow.not-assigned` unless the identity may complete a task with this assignee. A task without an assignee
+ * is for all.
+ */
 export function requireAssignee(assignee: string | null, identity: Identity): void {
   if (assignee === null || assignee === '') return;
   if (assigneesOf(identity).includes(assignee) || isTaskAdmin(identity)) return;

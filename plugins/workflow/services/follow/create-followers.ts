@@ -38,8 +38,9 @@ interface Watched {
 export type Followers = ReturnType<typeof createFollowers>;
 
 /**
- * Follows runs of one engine as they go on. Events come from the table or, straight after their commit, from this process; messages of other replicas and a
- * poll say when there is more, so that with all messages lost a follower is a second late (five while the run waits).
+ * Follows runs of one engine as they go on. Events come from the table or, straight after their commit, from this
+ * process; messages of other replicas and a poll say when there is more, so that with all messages lost a follower is a
+ * second late (five while the run waits).
  */
 export function createFollowers(parts: FollowersParts) {
   const { queries, isRunningHere, events, messages, redactor, timers, log } = parts;
@@ -93,8 +94,9 @@ export function createFollowers(parts: FollowersParts) {
   }
 
   /**
-   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends after the terminal event,
-   * when no further events can come, and when the signal aborts. A slow follower reads from the table.
+   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends
+   * after the terminal event, when no further events can come, and when the signal aborts. A slow follower reads from
+   * the table.
    */
   async function* follow(place: RunPlace, after: number, signal: AbortSignal): AsyncIterable<RunEventRecord> {
     using watch = enter(place);
@@ -124,7 +126,10 @@ export function createFollowers(parts: FollowersParts) {
   return {
     follow,
 
-    /** Resolves when the run is not `running` any more, with its state where that is at hand; else when the time is over or `signal` aborts. */
+    /**
+     * Resolves when the run is not `running` any more, with its state where that is at hand; else when the time is over
+     * or `signal` aborts.
+     */
     async settled(place: RunPlace, timeoutMs: number, signal: AbortSignal): Promise<RunState | undefined> {
       using watch = enter(place);
       const timeout = new AbortController();
@@ -136,7 +141,9 @@ export function createFollowers(parts: FollowersParts) {
       }
     },
 
-    /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that is not followed. */
+    /**
+     * The runner's hook: these events were committed here. Never throws; costs nothing for a run that is not followed.
+     */
     committed(state: RunState, committedEvents: readonly NewEvent[]): void {
       const place = { tenantId: state.tenantId, runId: state.id };
       remote.changed(place, state.seq);
@@ -207,7 +214,10 @@ function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: nu
       remote.set(key, follower);
     },
 
-    /** The run has events up to this number. Notifies the replicas that follow it, with one notification for several changes in a short time. */
+    /**
+     * The run has events up to this number. Notifies the replicas that follow it, with one notification for several
+     * changes in a short time.
+     */
     changed(place: RunPlace, seq: number): void {
       const key = runKey(place);
       const follower = remote.get(key);

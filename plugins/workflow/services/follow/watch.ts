@@ -5,7 +5,10 @@ import { isTerminal, type RunState } from '../core/state.ts';
 import { toMessage } from '../replica-messages.ts';
 import type { FollowersParts } from './create-followers.ts';
 
-/** How often the table is polled regardless of notifications: for a running run, and for one that waits for a user. Milliseconds. */
+/**
+ * How often the table is polled regardless of notifications: for a running run, and for one that waits for a user.
+ * Milliseconds.
+ */
 const POLL_RUNNING_MS = 1_000;
 const POLL_RESTING_MS = 5_000;
 
@@ -18,8 +21,8 @@ const GONE: RunPosition = { status: 'cancelled', seq: 0 };
 export type Watch = ReturnType<typeof createWatch>;
 
 /**
- * One run that is followed in this process. Commits of this process and messages notify it, and it polls the table, so that followers miss nothing
- * when no message ever arrives. Nothing is kept for a follower that does not wait.
+ * One run that is followed in this process. Commits of this process and messages notify it, and it polls the table, so
+ * that followers miss nothing when no message ever arrives. Nothing is kept for a follower that does not wait.
  */
 export function createWatch(
   place: RunPlace,
@@ -82,8 +85,8 @@ export function createWatch(
 
   return {
     /**
-     * Resolves with what comes after event `after`; with `ended` when the run is over, gone, or the signal aborts. `wasEmpty`: the table had
-     * nothing after it just now.
+     * Resolves with what comes after event `after`; with `ended` when the run is over, gone, or the signal aborts.
+     * `wasEmpty`: the table had nothing after it just now.
      */
     next(after: number, wasEmpty: boolean, signal: AbortSignal): Promise<News> {
       if (signal.aborted || isClosed) return Promise.resolve('ended');
@@ -134,7 +137,10 @@ export function createWatch(
   };
 }
 
-/** Adds a waiter to `others`; resolves with the value that the waiter is called with, or with `aborted` when the signal aborts. */
+/**
+ * Adds a waiter to `others`; resolves with the value that the waiter is called with, or with `aborted` when the signal
+ * aborts.
+ */
 function waiting<T>(
   others: Map<(value: T) => void, number>,
   after: number,

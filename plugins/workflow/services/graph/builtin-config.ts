@@ -132,7 +132,10 @@ function checkHeaders(config: JsonObject): ConfigProblems {
   });
 }
 
-/** The data of a run may choose the whole URL. The caller that starts the run, or a model, writes that data, so a secret is never sent along. */
+/**
+ * The data of a run may choose the whole URL. The caller that starts the run, or a model, writes that data, so a secret
+ * is never sent along.
+ */
 function checkReceiver(config: JsonObject): ConfigProblems {
   const secrets = ownMember(config, 'secret_headers');
   if (!isJsonObject(secrets) || Object.keys(secrets).length === 0) return [];
@@ -171,7 +174,8 @@ function hasLiteralOrigin(written: string): boolean {
 }
 
 /**
- * What is wrong with the URL of a service task, as far as it is known before its templates are filled in; `undefined` when nothing is.
+ * What is wrong with the URL of a service task, as far as it is known before its templates are filled in; `undefined`
+ * when nothing is.
  */
 function urlFault(written: string): string | undefined {
   const template = parseTemplate(written);
@@ -194,7 +198,10 @@ function urlFault(written: string): string | undefined {
     : 'must not hold a user name or password. Send an authorization header.';
 }
 
-/** Fields of the connection (RFC 9110, 7.6.1), and those that come from the URL and the body: the gateway makes them. Lower-case. */
+/**
+ * Fields of the connection (RFC 9110, 7.6.1), and those that come from the URL and the body: the gateway makes them.
+ * Lower-case.
+ */
 export const GATEWAY_HEADERS: ReadonlySet<string> = new Set(
   'connection content-length expect host http2-settings keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -210,7 +217,10 @@ export function isHeaderName(text: string): boolean {
   return NAME.test(text);
 }
 
-/** True for a text that can be sent as the value of a header field, or as a part of one: ISO 8859-1 without control characters but tabs. */
+/**
+ * True for a text that can be sent as the value of a header field, or as a part of one: ISO 8859-1 without control
+ * characters but tabs.
+ */
 export function isHeaderValue(text: string): boolean {
   return VALUE.test(text);
 }
@@ -250,7 +260,8 @@ export function readTimeout(config: JsonObject): number | undefined {
 export const MIN_TIMEOUT = 1;
 
 /**
- * Fills a human task in. An assignee is always text. If its templates led to nothing, the task is not open to all users, but only to administrators.
+ * Fills a human task in. An assignee is always text. If its templates led to nothing, the task is not open to all
+ * users, but only to administrators.
  */
 export function createHumanFill(config: JsonObject): Fill {
   const fill = createFill(config, { timeout: 'none' });

@@ -119,7 +119,8 @@ function typeProblems(type: NodeType, { config, without }: UsableConfig): TypePr
   try {
     found = type.check(config);
   } catch {
-    // The check needs a member whose absence is reported already. Once the member is present, the check is called again, and what it throws then counts.
+    // The check needs a member whose absence is reported already. Once the member is present, the check is called
+    // again, and what it throws then counts.
     return [];
   }
   // Problems of the whole configuration are unreliable while a part of it is missing.

@@ -17,9 +17,10 @@ import { jsonFault, ownMember } from './json.ts';
 import { createProblems, createSuggest, kindOf, quote } from './problems.ts';
 
 /**
- * Reports all problems of a graph at once (specification 2, Graph validation rules; decisions 2.4): problems of the shape first, then of nodes, of
- * edges, and of the structure. Empty: it is a `Graph` that `compileGraph` takes. Pure; time grows with the size of the graph, and no content of a
- * graph makes it throw. Throws only when a node type's schema or `check` does.
+ * Reports all problems of a graph at once (specification 2, Graph validation rules; decisions 2.4): problems of the
+ * shape first, then of nodes, of edges, and of the structure. Empty: it is a `Graph` that `compileGraph` takes. Pure;
+ * time grows with the size of the graph, and no content of a graph makes it throw. Throws only when a node type's
+ * schema or `check` does.
  */
 export function checkGraph(graph: unknown, types: NodeTypes): readonly GraphProblem[] {
   const reading = { problems: createProblems(), suggest: createSuggest() };

@@ -8,9 +8,10 @@ import { linksOf, topologicalOrder } from './links.ts';
 import { readRetry } from './retry-policy.ts';
 
 /**
- * Makes a graph ready to be run. It must be one for which `checkGraph` once reported no problem: throws for a graph without exactly one start, with ids or
- * edges that do not fit, a cycle, or durations, retries and paths that cannot be read. A missing type (its plugin is gone) is no problem here: the step fails
- * when it is carried out. `types` is queried whenever a configuration is filled in, so that a compiled graph may be kept while plugins come and go.
+ * Makes a graph ready to be run. It must be one for which `checkGraph` once reported no problem: throws for a graph
+ * without exactly one start, with ids or edges that do not fit, a cycle, or durations, retries and paths that cannot be
+ * read. A missing type (its plugin is gone) is no problem here: the step fails when it is carried out. `types` is
+ * queried whenever a configuration is filled in, so that a compiled graph may be kept while plugins come and go.
  */
 export function compileGraph(graph: Graph, types: NodeTypes): CompiledGraph {
   const edges = graph.edges.map(compileEdge);
@@ -91,7 +92,10 @@ function behaviorOf(type: string): CompiledNode['behavior'] {
 const NO_MODES: TemplateModes = {};
 const fillNothing: Fill = () => ({ input: {}, missing: [] });
 
-/** Fills in with the current modes of the type: a URL that was compiled while its plugin was away must not be filled in as plain text forever. */
+/**
+ * Fills in with the current modes of the type: a URL that was compiled while its plugin was away must not be filled in
+ * as plain text forever.
+ */
 function createTypedFill(config: Parameters<typeof createFill>[0], modesNow: () => TemplateModes): Fill {
   let modes = modesNow();
   let fill = createFill(config, modes);

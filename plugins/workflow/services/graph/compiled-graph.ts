@@ -61,14 +61,17 @@ export interface CompiledGraph {
   /** In topological order: a node comes after all that lead to it. */
   readonly nodes: ReadonlyMap<string, CompiledNode>;
   readonly edges: readonly CompiledEdge[];
-  /** Outcomes that edges of a human task name, without `timeout` where the task has a timeout; in the order of the edges. */
+  /**
+   * Outcomes that edges of a human task name, without `timeout` where the task has a timeout; in the order of the
+   * edges.
+   */
   outcomesOf(nodeId: string): readonly string[];
 }
 
 /**
- * The outgoing edges that a completed node takes, by index, ascending (specification 2, Routing rules; decisions 2.1.1): all conditional edges that
- * match; when none does, all edges without condition. Empty where the node leads nowhere. Called once, when the node completes: the result is
- * stored with the step.
+ * The outgoing edges that a completed node takes, by index, ascending (specification 2, Routing rules; decisions
+ * 2.1.1): all conditional edges that match; when none does, all edges without condition. Empty where the node leads
+ * nowhere. Called once, when the node completes: the result is stored with the step.
  */
 export function chooseEdges(
   graph: CompiledGraph,

@@ -14,8 +14,8 @@ export function compileCondition(condition: Condition): NonNullable<CompiledEdge
 }
 
 /**
- * Compares what a path led to with the value of a condition (decisions 2.2). `undefined` is a path that led nowhere: every operator is false then,
- * except `ne` and `exists: false`. `null` is a value.
+ * Compares what a path led to with the value of a condition (decisions 2.2). `undefined` is a path that led nowhere:
+ * every operator is false then, except `ne` and `exists: false`. `null` is a value.
  */
 export function compare(op: Operator, found: Json | undefined, value: Json): boolean {
   if (op === 'exists') return value === (found !== undefined);
@@ -44,7 +44,10 @@ function hasMember(list: readonly Json[], value: Json): boolean {
   return isScalar ? list.includes(value) : list.some((member) => jsonEqual(member, value));
 }
 
-/** Below, at or above zero for two numbers, or for two texts, which are ordered by their UTF-16 code units; NaN for everything else. */
+/**
+ * Below, at or above zero for two numbers, or for two texts, which are ordered by their UTF-16 code units; NaN for
+ * everything else.
+ */
 function order(found: Json, value: Json): number {
   if (typeof found === 'number' && typeof value === 'number') return found - value;
   return areTexts(found, value) ? compareText(found, value as string) : Number.NaN;
@@ -55,8 +58,8 @@ function areTexts(found: Json, value: Json): found is string {
 }
 
 /**
- * Needles up to this length are left to the runtime: its search takes time that grows with the text times the needle in the worst case, which is
- * little for short ones.
+ * Needles up to this length are left to the runtime: its search takes time that grows with the text times the needle in
+ * the worst case, which is little for short ones.
  */
 const SHORT = 16;
 

@@ -39,7 +39,10 @@ export function schemaProblems(
   return [...byPointer.values()];
 }
 
-/** The errors that Ajv reports for a value, without those about alternatives that it does not match. `isCut`: there are more, which are not read. */
+/**
+ * The errors that Ajv reports for a value, without those about alternatives that it does not match. `isCut`: there are
+ * more, which are not read.
+ */
 function schemaErrors(
   schema: TSchema,
   value: JsonObject,
@@ -106,7 +109,10 @@ function messageOf({ keyword, params, parentSchema, message }: SchemaError): str
 /** As much of a configuration as can be looked at further. */
 export interface UsableConfig {
   readonly config: JsonObject;
-  /** Pointers to what is not in it: members that the schema refused, and required members that are missing. Empty for a configuration without faults. */
+  /**
+   * Pointers to what is not in it: members that the schema refused, and required members that are missing. Empty for a
+   * configuration without faults.
+   */
   readonly without: readonly string[];
 }
 
@@ -114,9 +120,10 @@ export interface UsableConfig {
 const MAX_ROUNDS = 4;
 
 /**
- * The configuration without the members that its schema refuses: what is left has the types that the schema promises, only that members of its first
- * level may be missing. Elements of arrays are not removed alone, since indexes would shift: the whole array is removed. `undefined` if the schema
- * refuses the configuration as a whole, or so much of it that a further check is not worth the time.
+ * The configuration without the members that its schema refuses: what is left has the types that the schema promises,
+ * only that members of its first level may be missing. Elements of arrays are not removed alone, since indexes would
+ * shift: the whole array is removed. `undefined` if the schema refuses the configuration as a whole, or so much of it
+ * that a further check is not worth the time.
  */
 export function usableConfig(schema: TSchema, given: JsonObject): UsableConfig | undefined {
   const without = new Set<string>();

@@ -3,7 +3,10 @@ import { GRAPH_LIMITS } from './graph-schema.ts';
 import { ownMember, pointerTo } from './json.ts';
 import { type GraphProblems, kindOf, type ProblemPlace, quote, type Suggest } from './problems.ts';
 
-/** A graph as its author drew it, unchecked. Members that are missing or of the wrong type are `undefined`, and reported. */
+/**
+ * A graph as its author drew it, unchecked. Members that are missing or of the wrong type are `undefined`, and
+ * reported.
+ */
 export interface DrawnGraph {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];

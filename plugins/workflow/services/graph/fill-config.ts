@@ -15,10 +15,11 @@ export type Fill = (data: RunData) => Filled;
 type Part = (insertion: Insertion) => Json;
 
 /**
- * Reads the templates of a configuration once, to fill them in often (decisions 2.2). Values are filled in at any depth, names of members never. A text that
- * is exactly one reference becomes what it leads to, with its JSON type; elsewhere text is inserted, once, and never scanned again. In mode `url`
- * what is inserted is percent-encoded; a URL that is exactly one reference is a whole URL from the data and stays as it is. Inherited members do not
- * count, neither in the configuration nor in the data. Throws for configurations of more than `GRAPH_LIMITS.jsonDepth` levels.
+ * Reads the templates of a configuration once, to fill them in often (decisions 2.2). Values are filled in at any
+ * depth, names of members never. A text that is exactly one reference becomes what it leads to, with its JSON type;
+ * elsewhere text is inserted, once, and never scanned again. In mode `url` what is inserted is percent-encoded; a URL
+ * that is exactly one reference is a whole URL from the data and stays as it is. Inherited members do not count,
+ * neither in the configuration nor in the data. Throws for configurations of more than `GRAPH_LIMITS.jsonDepth` levels.
  */
 export function createFill(config: JsonObject, modes: TemplateModes): Fill {
   const parts = Object.entries(config).map(([name, value]) => {
@@ -132,8 +133,9 @@ function jsonText(value: Json): string | undefined {
 }
 
 /**
- * Encodes a value so that it stays within its part of a URL. A value of one or two dots would be read as a step in the path, also where it is encoded
- * (WHATWG URL, single-dot and double-dot path segment); its dots are encoded twice, so that it stays one odd segment.
+ * Encodes a value so that it stays within its part of a URL. A value of one or two dots would be read as a step in the
+ * path, also where it is encoded (WHATWG URL, single-dot and double-dot path segment); its dots are encoded twice, so
+ * that it stays one odd segment.
  */
 function encodePart(text: string): string {
   if (text === '.' || text === '..') return text.replaceAll('.', '%252E');

@@ -31,14 +31,14 @@ export const GRAPH_LIMITS = {
 } as const;
 
 /**
- * Characters of all that templates insert into the configuration of one node, as JSON. A configuration that names a large output many times would
- * otherwise grow without bound.
+ * Characters of all that templates insert into the configuration of one node, as JSON. A configuration that names a
+ * large output many times would otherwise grow without bound.
  */
 export const MAX_INSERTED = 2 * 1024 * 1024;
 
 /**
- * The rules of graphs (specification 2, Graph validation rules; decisions 2.4), by the last part of their code `workflow.graph.<rule>`. Codes are
- * stable: clients know them.
+ * The rules of graphs (specification 2, Graph validation rules; decisions 2.4), by the last part of their code
+ * `workflow.graph.<rule>`. Codes are stable: clients know them.
  */
 export const GRAPH_RULES = {
   shape: 'Graph, nodes, edges and conditions have the members that they need, of the right JSON types.',
@@ -177,8 +177,8 @@ const EXAMPLE = {
 };
 
 /**
- * The shape of a graph, for the OpenAPI document and for editors. It allows everything that `checkGraph` allows; the rules themselves, with their codes, are
- * in `checkGraph`.
+ * The shape of a graph, for the OpenAPI document and for editors. It allows everything that `checkGraph` allows; the
+ * rules themselves, with their codes, are in `checkGraph`.
  */
 export const GraphSchema = Type.Object(
   {
@@ -192,7 +192,7 @@ export const GraphSchema = Type.Object(
 );
 
 /**
- * The same for bodies of requests: it documents the shape and lets everything pass, so that `checkGraph` reports all problems at once, each with its code.
- * Its static type is what should be there; only `checkGraph` checks it.
+ * The same for bodies of requests: it documents the shape and lets everything pass, so that `checkGraph` reports all
+ * problems at once, each with its code. Its static type is what should be there; only `checkGraph` checks it.
  */
 export const GraphInput = Type.Unsafe<Static<typeof GraphSchema>>({ documentedAs: GraphSchema });

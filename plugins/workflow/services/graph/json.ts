@@ -9,8 +9,9 @@ export function ownMember(value: object, name: string): unknown {
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
 /**
- * Reads a member of nested JSON; array elements by number (`a.0`). Own members only, so that no path leads to what objects inherit, nor to the
- * `length` of an array. `undefined` when the path leads nowhere; `null` is a value (decisions 2.2).
+ * Reads a member of nested JSON; array elements by number (`a.0`). Own members only, so that no path leads to what
+ * objects inherit, nor to the `length` of an array. `undefined` when the path leads nowhere; `null` is a value
+ * (decisions 2.2).
  */
 export function readPath(value: Json, path: readonly string[]): Json | undefined {
   let current: Json | undefined = value;
@@ -29,8 +30,8 @@ export function pointerTo(...segments: readonly (string | number)[]): string {
 }
 
 /**
- * Whether two JSON values are the same: no coercion, the order of members does not count, that of elements does (decisions 2.2). Needs no stack
- * however deep they are. Values that were compared must not change any more.
+ * Whether two JSON values are the same: no coercion, the order of members does not count, that of elements does
+ * (decisions 2.2). Needs no stack however deep they are. Values that were compared must not change any more.
  */
 export function jsonEqual(left: Json, right: Json): boolean {
   if (left === right) return true;
@@ -50,7 +51,10 @@ export function jsonEqual(left: Json, right: Json): boolean {
   return true;
 }
 
-/** Member counts of large values: graphs compare the same output with many things, and listing its names takes as long as it is large. */
+/**
+ * Member counts of large values: graphs compare the same output with many things, and listing its names takes as long
+ * as it is large.
+ */
 const counts = new WeakMap<object, number>();
 /** Members from which on a count is kept. */
 const LARGE = 100;
@@ -78,8 +82,8 @@ function memberOf(value: object, name: string): Json {
 type JsonFault = 'not-json' | 'too-deep' | 'too-large';
 
 /**
- * Looks whether a value is JSON of so many bytes (UTF-8, without spaces) and levels at most. Needs no stack, and ends soon with values that are far too
- * large, shared many times or cyclic.
+ * Looks whether a value is JSON of so many bytes (UTF-8, without spaces) and levels at most. Needs no stack, and ends
+ * soon with values that are far too large, shared many times or cyclic.
  */
 export function jsonFault(
   value: unknown,
@@ -122,8 +126,9 @@ function isJsonKind(value: unknown): boolean {
 }
 
 /**
- * Lengths of what was measured before. Values of a run never change, and a run in memory keeps the same objects from state to state: each is
- * written out once here, however many steps follow. A cache only: without it the result is the same.
+ * Lengths of what was measured before. Values of a run never change, and a run in memory keeps the same objects from
+ * state to state: each is written out once here, however many steps follow. A cache only: without it the result is the
+ * same.
  */
 const measured = new WeakMap<JsonObject, number>();
 

@@ -34,8 +34,8 @@ function countIncoming(links: Links): Map<string, number> {
 }
 
 /**
- * All nodes, each after those that lead to it; of several that could come next the one with the smallest id. So it does not depend on the order in
- * the file. `undefined` when there is a cycle.
+ * All nodes, each after those that lead to it; of several that could come next the one with the smallest id. So it does
+ * not depend on the order in the file. `undefined` when there is a cycle.
  */
 export function topologicalOrder(links: Links): readonly string[] | undefined {
   const incoming = countIncoming(links);
@@ -54,8 +54,8 @@ export function topologicalOrder(links: Links): readonly string[] | undefined {
 }
 
 /**
- * Finds cycles that share no node, as the ids on their way; without all their nodes there would be no cycle left. They do not depend on the order of
- * nodes and edges. Time grows with nodes times links at most, and no stack is needed.
+ * Finds cycles that share no node, as the ids on their way; without all their nodes there would be no cycle left. They
+ * do not depend on the order of nodes and edges. Time grows with nodes times links at most, and no stack is needed.
  *
  * @param entries nodes at which a cycle begins by preference, the best first; else at its smallest id
  */
@@ -75,7 +75,10 @@ export function findCycles(links: Links, entries: Iterable<string> = []): readon
   return cycles;
 }
 
-/** Takes nodes away to which, or from which, nothing else that is left leads: each round one at least, so there are no more rounds than nodes. */
+/**
+ * Takes nodes away to which, or from which, nothing else that is left leads: each round one at least, so there are no
+ * more rounds than nodes.
+ */
 function keepCyclic(left: Set<string>, links: Links): void {
   for (let before = left.size + 1; left.size < before; ) {
     before = left.size;

@@ -68,7 +68,9 @@ export function kindOf(value: unknown): string {
   return typeof value === 'string' ? 'a string' : `a ${typeof value}`;
 }
 
-/** Searches in one check: beyond them nothing is suggested, since a graph may have thousands of names that are wrong. */
+/**
+ * Searches in one check: beyond them nothing is suggested, since a graph may have thousands of names that are wrong.
+ */
 const MAX_SEARCHES = 50;
 
 /** Returns ` Did you mean "…"?` with the known name that the author probably meant, or an empty text. */

@@ -57,7 +57,8 @@ export function readRetry(retry: Json): RetryPolicy {
 /**
  * Milliseconds until the attempt after this one (1 for the first); undefined when it was the last (decisions 2.6).
  *
- * @param askedMs what the other side asked for: the delay is at least as long, and never longer than the policy's longest
+ * @param askedMs what the other side asked for: the delay is at least as long, and never longer than the policy's
+ * longest
  */
 export function retryDelay(
   policy: RetryPolicy | undefined,

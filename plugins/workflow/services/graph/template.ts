@@ -24,8 +24,9 @@ const OPEN = '{{';
 const CLOSE = '}}';
 
 /**
- * Reads the references `{{input.a}}` of a text; spaces inside the braces are fine. Braces that are never closed are text, and so are all that
- * follow. There is no way to write literal `{{x}}`: put it into the input, what is inserted is never scanned.
+ * Reads the references `{{input.a}}` of a text; spaces inside the braces are fine. Braces that are never closed are
+ * text, and so are all that follow. There is no way to write literal `{{x}}`: put it into the input, what is inserted
+ * is never scanned.
  */
 export function parseTemplate(text: string): Template {
   const parts: (string | Reference)[] = [];
@@ -96,8 +97,8 @@ const MEANT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads `input.<field>`, `variables.<key>` or `steps.<node id>.output.<field>`, nested further by dots (specification 2, Edge);
- * `steps.<node id>.output` is the whole output. A name may hold anything but dots, braces, brackets, `|`,
+ * Reads `input.<field>`, `variables.<key>` or `steps.<node id>.output.<field>`, nested further by dots (specification
+ * 2, Edge); `steps.<node id>.output` is the whole output. A name may hold anything but dots, braces, brackets, `|`,
  * control characters, and spaces at its ends.
  */
 export function parseReference(written: string): Reference | ReferenceFault {

@@ -15,7 +15,8 @@ const final = (code: string, advice?: string): FailureKind => ({ code, isRetryab
 const passing = (code: string): FailureKind => ({ code, isRetryable: true });
 
 /**
- * By the code of the error. Refusals of the guardrails are final: repeating a request until it passes does not make a text safe.
+ * By the code of the error. Refusals of the guardrails are final: repeating a request until it passes does not make a
+ * text safe.
  */
 const KINDS: Readonly<Record<string, FailureKind>> = {
   [AgentErrors.notFound.definition.code]: final(
@@ -41,8 +42,8 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 };
 
 /**
- * The failure of a step for what an agent's run threw. An error without a code of a catalogue is rethrown. `record` is what the attempt's history
- * shows with the failure.
+ * The failure of a step for what an agent's run threw. An error without a code of a catalogue is rethrown. `record` is
+ * what the attempt's history shows with the failure.
  */
 export function agentFailure(thrown: unknown, record: JsonObject): StepFailure {
   if (!(thrown instanceof GatewayError)) throw thrown;

@@ -21,7 +21,10 @@ interface AgentTaskParts {
   readonly durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>;
   /** The gateway's database, where usage is kept. */
   readonly database: Pick<Database, 'forTenant'>;
-  /** True where the engine's runs are in that database too: the usage of a step that succeeds then commits together with it. */
+  /**
+   * True where the engine's runs are in that database too: the usage of a step that succeeds then commits together with
+   * it.
+   */
   readonly commitsWithStep: boolean;
   /** Tokens, estimated, of personality, profile, memories and skills in the system prompt; 0 leaves them out. */
   readonly preambleTokens: number;
@@ -30,9 +33,10 @@ interface AgentTaskParts {
 }
 
 /**
- * The node `agent_task` (specification 2, Node and Agent safety pipeline): a whole turn of an agent with its tools. The prompt is treated like a user's
- * message in a chat: input check, personality, memories and skills of the user who started the run, output check, redaction. No user can be asked: tools
- * that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
+ * The node `agent_task` (specification 2, Node and Agent safety pipeline): a whole turn of an agent with its tools. The
+ * prompt is treated like a user's message in a chat: input check, personality, memories and skills of the user who
+ * started the run, output check, redaction. No user can be asked: tools that need an approval are refused. A delivery
+ * that repeats an attempt does not repeat its tools.
  */
 export function agentTask(parts: AgentTaskParts): NodeType {
   const { agents, preambles, metering, durableEvents, database, commitsWithStep, preambleTokens, nested } =

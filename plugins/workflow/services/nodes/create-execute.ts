@@ -19,12 +19,14 @@ export interface ExecuteParts {
 }
 
 /**
- * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is not registered fails the step as `node_type_missing`, which may be retried; steps
- * of a deleted tenant fail (`tenant_deleted`). What a type reports of an attempt (its record, the message of a failure) is redacted, with `duration_ms`; a record that is too large
- * is left out, which the log and the record say. The runner handles deadlines, and decides whether the output may be kept.
+ * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is not registered fails
+ * the step as `node_type_missing`, which may be retried; steps of a deleted tenant fail (`tenant_deleted`). What a type
+ * reports of an attempt (its record, the message of a failure) is redacted, with `duration_ms`; a record that is too
+ * large is left out, which the log and the record say. The runner handles deadlines, and decides whether the output may
+ * be kept.
  *
- * While the gateway's own database is away a step does not fail, which would pause its run: the type is called again until it answers, or the
- * step is over.
+ * While the gateway's own database is away a step does not fail, which would pause its run: the type is called again
+ * until it answers, or the step is over.
  */
 export function createExecute({ types, tenants, redactor, clock, log }: ExecuteParts): Execute {
   /** A record as it may be kept. */
@@ -85,7 +87,10 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
   };
 }
 
-/** Credentials of a deleted tenant are refused already; its runs must not go on calling other services, at the operator's cost. */
+/**
+ * Credentials of a deleted tenant are refused already; its runs must not go on calling other services, at the
+ * operator's cost.
+ */
 async function requireLiveTenant(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
   const tenant = await tenants.get(tenantId);
   if (tenant === undefined || tenant.deletedAt === null) return;

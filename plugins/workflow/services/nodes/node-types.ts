@@ -20,8 +20,9 @@ interface NodeTypesParts {
 }
 
 /**
- * The node types that are registered. A contributed one has to be called `<plugin>/<type>`; one with another name, or with a name that is taken, is
- * left out and logged once. Of several types with one name the first wins. The same for all tenants.
+ * The node types that are registered. A contributed one has to be called `<plugin>/<type>`; one with another name, or
+ * with a name that is taken, is left out and logged once. Of several types with one name the first wins. The same for
+ * all tenants.
  */
 export function createNodeTypes({ builtin, contributed, log }: NodeTypesParts): NodeTypes {
   const fixed = new Map(builtin.map((type) => [type.type, type]));
@@ -63,7 +64,9 @@ interface NodeTypeParts {
   readonly nested: NestedPrincipals;
 }
 
-/** Gives the node types of an engine over a database: the built-in ones, those of other plugins, and some of its own. */
+/**
+ * Gives the node types of an engine over a database: the built-in ones, those of other plugins, and some of its own.
+ */
 export type NodeTypesOf = (database: Database, own?: readonly NodeType[]) => NodeTypes;
 
 /** Opens the node types of this deployment. */

@@ -11,7 +11,10 @@ interface RetryOptions {
   readonly begins?: (error: unknown) => void;
 }
 
-/** Repeats the call after temporary failures, until the deadline of the step aborts `signal`. Every other failure is thrown. */
+/**
+ * Repeats the call after temporary failures, until the deadline of the step aborts `signal`. Every other failure is
+ * thrown.
+ */
 export async function retryWhile<T>(
   call: () => Promise<T>,
   { isPassing, pauses, begins }: RetryOptions,

@@ -17,9 +17,10 @@ const TEXTUAL =
   /^(?:text\/|application\/(?:[a-z0-9.+-]{0,80}\+)?(?:xml|yaml|x-yaml|javascript|x-ndjson|x-www-form-urlencoded|graphql)$)/;
 
 /**
- * The body of a 2xx as a step's output (decisions 2.6): a JSON object is the output, any other JSON value and any text become `{body}`, nothing at
- * all is `{}`; what is no text is `{body, encoding: "base64", content_type}`. `hide` takes secrets out of text; `bytes` counts it decoded. Throws `response_too_large`,
- * `response_too_deep`, and what the body fails with.
+ * The body of a 2xx as a step's output (decisions 2.6): a JSON object is the output, any other JSON value and any text
+ * become `{body}`, nothing at all is `{}`; what is no text is `{body, encoding: "base64", content_type}`. `hide` takes
+ * secrets out of text; `bytes` counts it decoded. Throws `response_too_large`, `response_too_deep`, and what the body
+ * fails with.
  */
 export async function readAnswer(
   { body, headers }: EgressResponse,
@@ -36,7 +37,9 @@ export async function readAnswer(
   return { output: outputOf(bytes, String(headers['content-type'] ?? ''), hide), bytes: bytes.length };
 }
 
-/** The beginning of a refusal, on one line, for the author of the graph; the empty text for what is none. Never rejects. */
+/**
+ * The beginning of a refusal, on one line, for the author of the graph; the empty text for what is none. Never rejects.
+ */
 export async function readExcerpt(
   { body, headers }: EgressResponse,
   hide: (text: string) => string,
@@ -102,7 +105,9 @@ function jsonOutput(text: string, hide: (text: string) => string): JsonObject {
   return isJsonObject(shown) ? shown : { body: shown };
 }
 
-/** Hides secrets in all strings and names of members. A value without any is returned unchanged. Its depth is bounded. */
+/**
+ * Hides secrets in all strings and names of members. A value without any is returned unchanged. Its depth is bounded.
+ */
 function hiddenIn(value: Json, hide: (text: string) => string): Json {
   if (typeof value === 'string') return hide(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -31,8 +31,9 @@ const MAX_URL = 8_192;
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]{0,80}\+)?json\b/i;
 
 /**
- * Makes a request of a filled-in configuration (decisions 2.6): GET, or POST when there is a body, unless the configuration says otherwise; the body as
- * JSON, or as it is where it is text and the content type is not JSON. Throws `bad_url`, `bad_method`, `bad_header`, all final. Pure.
+ * Makes a request of a filled-in configuration (decisions 2.6): GET, or POST when there is a body, unless the
+ * configuration says otherwise; the body as JSON, or as it is where it is text and the content type is not JSON. Throws
+ * `bad_url`, `bad_method`, `bad_header`, all final. Pure.
  */
 export function serviceRequest(input: JsonObject, idempotencyKey: string): ServiceRequest {
   const { body } = input;
@@ -107,8 +108,9 @@ const MAX_FIELDS = 100;
 const MAX_CHARACTERS = 30_000;
 
 /**
- * The headers of a request from a filled-in configuration, by lower-case names: numbers and booleans as text, without those that are null. `Idempotency-Key` is left
- * out, since the engine sets it. Throws `bad_header` naming a field, never its value. Pure.
+ * The headers of a request from a filled-in configuration, by lower-case names: numbers and booleans as text, without
+ * those that are null. `Idempotency-Key` is left out, since the engine sets it. Throws `bad_header` naming a field,
+ * never its value. Pure.
  */
 function serviceHeaders(given: Json | undefined): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
@@ -181,8 +183,9 @@ export function secretHeaderProblems(
 }
 
 /**
- * Resolves the secrets of a request. For every tenant: graphs are written by more people than the operators of the deployment, so a graph may name only secrets that
- * `SVC_TENANT_SECRETS` lists for this tenant and the host of the request; no redirect carries the headers to another host. Throws `secret_refused` and `secret_unavailable`, naming
+ * Resolves the secrets of a request. For every tenant: graphs are written by more people than the operators of the
+ * deployment, so a graph may name only secrets that `SVC_TENANT_SECRETS` lists for this tenant and the host of the
+ * request; no redirect carries the headers to another host. Throws `secret_refused` and `secret_unavailable`, naming
  * the reference.
  */
 export async function resolveSecrets(

@@ -36,9 +36,9 @@ interface ServiceTaskParts {
 }
 
 /**
- * The node `service_task` (specification 2, Node; decisions 2.6): one HTTP request through the tenant's egress, with the key
- * `<step_run_id>-<attempt>` in `Idempotency-Key`. 2xx succeeds, everything else fails. The other server sees the same key again when a crash has a
- * request repeated.
+ * The node `service_task` (specification 2, Node; decisions 2.6): one HTTP request through the tenant's egress, with
+ * the key `<step_run_id>-<attempt>` in `Idempotency-Key`. 2xx succeeds, everything else fails. The other server sees
+ * the same key again when a crash has a request repeated.
  */
 export function serviceTask(parts: ServiceTaskParts): NodeType {
   const { egress, secrets, redactor, clock, timeoutMs } = parts;
@@ -144,8 +144,8 @@ const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_OSS
 const DNS_CALL = /^(?:query|getaddrinfo)/;
 
 /**
- * The failure of a step for what egress threw: refusals are final, what may pass is not. The message is that of egress, which names the host and
- * never the URL. An error without a code of a catalogue is rethrown.
+ * The failure of a step for what egress threw: refusals are final, what may pass is not. The message is that of egress,
+ * which names the host and never the URL. An error without a code of a catalogue is rethrown.
  */
 function egressFailure(thrown: unknown, record: JsonObject): StepFailure {
   if (!(thrown instanceof GatewayError)) throw thrown;
@@ -177,9 +177,10 @@ function isPassingStatus(status: number): boolean {
 const PAUSES = { first: 50, most: 1_000 };
 
 /**
- * Sends as soon as egress has room. The limit of a tenant's open requests belongs to the gateway and is no fault of the workflow: a step above the
- * limit waits until its deadline aborts `signal`. A request that egress refuses for this reason was not sent; if a redirect finds no room, the request
- * before it is repeated, with the same key. Everything else that `send` throws is rethrown.
+ * Sends as soon as egress has room. The limit of a tenant's open requests belongs to the gateway and is no fault of the
+ * workflow: a step above the limit waits until its deadline aborts `signal`. A request that egress refuses for this
+ * reason was not sent; if a redirect finds no room, the request before it is repeated, with the same key. Everything
+ * else that `send` throws is rethrown.
  */
 function whenAdmitted<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return retryWhile(send, { isPassing: isBusy, pauses: PAUSES }, signal);
@@ -193,7 +194,10 @@ function isBusy(error: unknown): boolean {
 const MAX_SHOWN = 1_000;
 const HIDDEN = '[REDACTED]';
 
-/** A URL for histories: without user, password and fragment, with credentials in its query taken out, 1,000 characters at most. Pure. */
+/**
+ * A URL for histories: without user, password and fragment, with credentials in its query taken out, 1,000 characters
+ * at most. Pure.
+ */
 export function shownUrl(url: URL, redactor: Pick<Redactor, 'redact'>): string {
   const query = [...url.searchParams].map(([name, value]) =>
     isSensitiveName(name)

@@ -13,8 +13,8 @@ export interface NodeTypes {
 export const MAX_RECORD = 4 * 1024;
 
 /**
- * Carries out one delivery of an automatic step. Rejects with a `StepFailure`, or with anything else, which fails the step as `internal`
- * without its text. Ends soon after `signal` has aborted.
+ * Carries out one delivery of an automatic step. Rejects with a `StepFailure`, or with anything else, which fails the
+ * step as `internal` without its text. Ends soon after `signal` has aborted.
  */
 export type Execute = (work: {
   readonly run: RunState;

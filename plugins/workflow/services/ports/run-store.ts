@@ -25,8 +25,8 @@ export interface Commit {
 }
 
 /**
- * Where runs are kept. Each write is one transaction, and correct under concurrent writes: a commit is stored only if the run still has the
- * revision of `before`. A write that rejects may or may not have been stored: read again.
+ * Where runs are kept. Each write is one transaction, and correct under concurrent writes: a commit is stored only if
+ * the run still has the revision of `before`. A write that rejects may or may not have been stored: read again.
  */
 export interface RunStore {
   /** Stores a run with its first events. Returns `exists` if the id exists already (a repeated call). */
@@ -38,13 +38,19 @@ export interface RunStore {
   runOfStep(tenantId: string, stepId: string): Promise<string | undefined>;
   /** True when it was stored; false when the run has another revision. */
   commit(commit: Commit): Promise<boolean>;
-  /** Runs whose `wakeAt` is over, on the database's clock: fair over tenants (the first of each, then the second …), older first. */
+  /**
+   * Runs whose `wakeAt` is over, on the database's clock: fair over tenants (the first of each, then the second …),
+   * older first.
+   */
   due(limit: number): Promise<readonly RunPlace[]>;
   /** Runs whose owner is no living worker. */
   orphans(limit: number): Promise<readonly (RunPlace & { readonly owner: string })[]>;
   /** What a worker owns, with its revision. */
   owned(worker: string): Promise<readonly (RunPlace & { readonly revision: number })[]>;
-  /** Registers a worker, with a lease of `leaseMs` by the database's clock. What that clock has put off while it was ahead is found again. */
+  /**
+   * Registers a worker, with a lease of `leaseMs` by the database's clock. What that clock has put off while it was
+   * ahead is found again.
+   */
   join(worker: string, leaseMs: number): Promise<void>;
   /** Renews its lease. False when the lease had expired: other workers may have its runs. */
   renew(worker: string, leaseMs: number): Promise<boolean>;

@@ -6,7 +6,10 @@ import type { RunnerCore } from './runner.ts';
 
 /** Runs beyond the free slots that are polled as soon as they are found: timers need no slot. */
 const AHEAD = 16;
-/** Runs beyond these that wait here until slots come free, so that not each slot asks the database, which sorts all that is due. */
+/**
+ * Runs beyond these that wait here until slots come free, so that not each slot asks the database, which sorts all that
+ * is due.
+ */
 const REMEMBERED = 64;
 /** Runs that are read at one time. */
 const POLLS_AT_ONCE = 8;
@@ -16,8 +19,8 @@ const SLOTLESS_POLLS = 4;
 const ORPHANS = 64;
 
 /**
- * Which runs are worked on here, in which order (`FairSlots`), and where the next ones come from: a message of another replica (`poll`), a free slot
- * (`fill`), or a sweep over the tables.
+ * Which runs are worked on here, in which order (`FairSlots`), and where the next ones come from: a message of another
+ * replica (`poll`), a free slot (`fill`), or a sweep over the tables.
  */
 export class Admission {
   readonly #core: RunnerCore;
@@ -95,7 +98,10 @@ export class Admission {
     this.fill();
   }
 
-  /** Takes over runs whose worker is dead: their steps become pending again, and this process begins those that it has room for. */
+  /**
+   * Takes over runs whose worker is dead: their steps become pending again, and this process begins those that it has
+   * room for.
+   */
   async #takeOverOrphans(signal: AbortSignal): Promise<void> {
     const { store, metrics, log } = this.#core;
     const orphans = await store.orphans(ORPHANS);
@@ -111,7 +117,10 @@ export class Admission {
     await forEachLimited(orphans, POLLS_AT_ONCE, takeOver, signal);
   }
 
-  /** Compares the runs that this process owns by the tables with those that it carries out: where these differ, the run is read, and its steps are adjusted. */
+  /**
+   * Compares the runs that this process owns by the tables with those that it carries out: where these differ, the run
+   * is read, and its steps are adjusted.
+   */
   async #compareOwned(): Promise<void> {
     const { lease, store, metrics } = this.#core;
     const { worker } = lease;

@@ -5,12 +5,13 @@ import type { Graphs } from '../graphs.ts';
 import type { RunStore } from '../ports/run-store.ts';
 
 /**
- * This process's copy of one run, on which its decisions are based: the state after the last read or commit here. Other processes change the run
- * too, so it may be stale.
+ * This process's copy of one run, on which its decisions are based: the state after the last read or commit here. Other
+ * processes change the run too, so it may be stale.
  *
- * A change that is based on a stale copy cannot be stored: the commit compares revisions. A refusal ("this task is completed") is not compared with
- * anything, so it may only come from a copy that is new enough. For that there is a logical clock, which ticks when a read or a transition begins: a copy
- * that is newer than a moment has all that was stored by then, here or elsewhere.
+ * A change that is based on a stale copy cannot be stored: the commit compares revisions. A refusal ("this task is
+ * completed") is not compared with anything, so it may only come from a copy that is new enough. For that there is a
+ * logical clock, which ticks when a read or a transition begins: a copy that is newer than a moment has all that was
+ * stored by then, here or elsewhere.
  */
 export class CachedState {
   readonly #parts: { readonly store: Pick<RunStore, 'read'>; readonly graphs: Graphs };

@@ -17,7 +17,10 @@ const MAX_DELIVERIES = 4;
 export const MAX_CONTEXT = 8 * 1024 * 1024;
 /** Milliseconds between tries to store a new run. */
 const CREATION_PAUSE = { first: 50, most: 1_000 };
-/** Milliseconds in which steps are given back at the end, and then the worker signed off: a database that is away must not hold up the stop. */
+/**
+ * Milliseconds in which steps are given back at the end, and then the worker signed off: a database that is away must
+ * not hold up the stop.
+ */
 const HAND_OVER_MS = 2_000;
 const SIGN_OFF_MS = 500;
 

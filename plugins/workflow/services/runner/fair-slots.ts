@@ -1,9 +1,10 @@
 import type { RunPlace } from '../../contract/engine.ts';
 
 /**
- * How many steps each tenant may carry out in this process. No slot stays free while a run could use it. While several tenants want slots, those that hold
- * the fewest come first, and equals take turns: a tenant's next step (even the next of a run in progress) does not come before the first step of a tenant
- * that holds no more slots. So a tenant gets at least an equal share among the tenants that want slots, and no tenant waits behind another's long chains.
+ * How many steps each tenant may carry out in this process. No slot stays free while a run could use it. While several
+ * tenants want slots, those that hold the fewest come first, and equals take turns: a tenant's next step (even the next
+ * of a run in progress) does not come before the first step of a tenant that holds no more slots. So a tenant gets at
+ * least an equal share among the tenants that want slots, and no tenant waits behind another's long chains.
  */
 export class FairSlots {
   readonly #capacity: number;
@@ -41,7 +42,10 @@ export class FairSlots {
     return room;
   }
 
-  /** The next tenant: of the waiting ones, in their order, the first of those that hold the fewest slots. Undefined: none waits, or no slot is free. */
+  /**
+   * The next tenant: of the waiting ones, in their order, the first of those that hold the fewest slots. Undefined:
+   * none waits, or no slot is free.
+   */
   next(): string | undefined {
     if (this.free === 0) return undefined;
     let next: string | undefined;
@@ -76,8 +80,8 @@ export class FairSlots {
 const MAX_WAITING = 1_024;
 
 /**
- * Runs that could be worked on here, but for which there was no slot: each once, first in, first out within a tenant. A tenant that fills the list
- * loses places to tenants with fewer runs in it.
+ * Runs that could be worked on here, but for which there was no slot: each once, first in, first out within a tenant. A
+ * tenant that fills the list loses places to tenants with fewer runs in it.
  */
 export class WaitingRuns {
   readonly #most: number;

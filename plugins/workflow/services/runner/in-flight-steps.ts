@@ -5,8 +5,8 @@ import type { RunnerCore } from './runner.ts';
 import { StepCall } from './step-call.ts';
 
 /**
- * The steps of one run that this process carries out, and ended ones until their end is stored. Each step that is carried out holds a slot of its
- * tenant. The result of a call goes into the mailbox of the run.
+ * The steps of one run that this process carries out, and ended ones until their end is stored. Each step that is
+ * carried out holds a slot of its tenant. The result of a call goes into the mailbox of the run.
  */
 export class InFlightSteps {
   readonly #core: RunnerCore;
@@ -145,7 +145,10 @@ export class ReservedSlots {
     return true;
   }
 
-  /** The slot of a step that has ended is free. Runs that wait do not get it yet: the next step of this run is considered before. */
+  /**
+   * The slot of a step that has ended is free. Runs that wait do not get it yet: the next step of this run is
+   * considered before.
+   */
   freeOne(): void {
     this.#core.slots.giveBack(this.#tenantId, 1);
   }

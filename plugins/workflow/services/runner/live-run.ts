@@ -11,11 +11,12 @@ import { RunTimers } from './run-timers.ts';
 import type { Answer, RunnerCore } from './runner.ts';
 
 /**
- * A run that this process works on: the only place in this process where it is changed. Changes go into a mailbox; all messages that arrived during a
- * commit go into the next one, together with the claim of steps that become ready by it. The object lives while it has messages or steps in flight.
+ * A run that this process works on: the only place in this process where it is changed. Changes go into a mailbox; all
+ * messages that arrived during a commit go into the next one, together with the claim of steps that become ready by it.
+ * The object lives while it has messages or steps in flight.
  *
- * The loop: `#work` reads the run where that is needed (`#read`), else makes a transition (`#turn`): it takes a batch of messages, advances the state, and
- * commits it. If that fails, `RetryState` decides what is tried next, and when.
+ * The loop: `#work` reads the run where that is needed (`#read`), else makes a transition (`#turn`): it takes a batch
+ * of messages, advances the state, and commits it. If that fails, `RetryState` decides what is tried next, and when.
  */
 export class LiveRun {
   readonly place: RunPlace;
@@ -91,7 +92,10 @@ export class LiveRun {
     this.#go();
   }
 
-  /** Holds everything back until one of the next three calls: the run is being stored for the first time, with as many steps claimed. */
+  /**
+   * Holds everything back until one of the next three calls: the run is being stored for the first time, with as many
+   * steps claimed.
+   */
   creating(claimed: number): void {
     this.#isBusy = true;
     this.#slots.keep(claimed);

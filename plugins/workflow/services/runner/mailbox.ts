@@ -23,7 +23,10 @@ export interface Message {
   /** Of any other message: the caller's answer. The message is dropped once it is answered. */
   readonly reply?: PendingReply<Answer | undefined>;
   also?: StepResult['also'];
-  /** When its caller sent it, by the clock of `CachedState`: a state that was read or decided before may be older than what the caller knows. */
+  /**
+   * When its caller sent it, by the clock of `CachedState`: a state that was read or decided before may be older than
+   * what the caller knows.
+   */
   readonly arrived: number;
   conflicts: number;
   rejections: number;
@@ -79,8 +82,8 @@ export class Mailbox {
   }
 
   /**
-   * Takes what goes into one transition of a state. A result with writes of its own goes alone. A command that may be stored already and must not
-   * be applied twice is skipped: its caller gets the error of that write.
+   * Takes what goes into one transition of a state. A result with writes of its own goes alone. A command that may be
+   * stored already and must not be applied twice is skipped: its caller gets the error of that write.
    *
    * @param isSingle takes one at most, to find out which of them cannot be stored
    */
@@ -141,14 +144,18 @@ export class Mailbox {
 
 const isOpen = ({ reply }: Message): boolean => !reply?.isSettled;
 
-/** True for a `retry` that may be stored, if the run has changed since: its steps may have failed again, and would be retried once more. */
+/**
+ * True for a `retry` that may be stored, if the run has changed since: its steps may have failed again, and would be
+ * retried once more.
+ */
 function mayBeStored({ command, doubt }: Message, { revision }: RunState): boolean {
   return command.type === 'retry' && doubt !== undefined && doubt.revision !== revision;
 }
 
 /**
- * Ends a message that is stored, or can no longer change anything: its caller gets the answer, and its call is no longer in flight. A late result is
- * counted; a failure that was stored in place of a result is logged, since that is recorded nowhere else.
+ * Ends a message that is stored, or can no longer change anything: its caller gets the answer, and its call is no
+ * longer in flight. A late result is counted; a failure that was stored in place of a result is logged, since that is
+ * recorded nowhere else.
  */
 export function settle(
   { metrics, log }: Pick<RunnerCore, 'metrics' | 'log'>,
@@ -166,7 +173,10 @@ export function settle(
   log.error(fields, 'the result of a step could not be stored: the step has failed');
 }
 
-/** The writes of a result go into the commit in which its step is completed, and into no other. Such a result is alone in its batch (`Mailbox.take`). */
+/**
+ * The writes of a result go into the commit in which its step is completed, and into no other. Such a result is alone
+ * in its batch (`Mailbox.take`).
+ */
 export function piggybackedWrites(
   [message]: readonly Message[],
   { state, verdicts }: TransitionResult,

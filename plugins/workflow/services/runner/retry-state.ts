@@ -27,9 +27,9 @@ interface RetryParts {
 }
 
 /**
- * Decides what follows when a write or a read of one run fails: how long the next try waits (conflicts and failures back off independently), whether
- * messages are tried one by one, and which callers have waited long enough. A successful transition resets all of it, except for the doubt about a
- * write, which a read resolves.
+ * Decides what follows when a write or a read of one run fails: how long the next try waits (conflicts and failures
+ * back off independently), whether messages are tried one by one, and which callers have waited long enough. A
+ * successful transition resets all of it, except for the doubt about a write, which a read resolves.
  */
 export class RetryState {
   readonly #core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log' | 'databaseFailed'>;
@@ -50,7 +50,10 @@ export class RetryState {
     this.#parts = parts;
   }
 
-  /** A write was rejected: messages are tried one by one, and claims separately, until it is known what cannot be stored. */
+  /**
+   * A write was rejected: messages are tried one by one, and claims separately, until it is known what cannot be
+   * stored.
+   */
   get isSuspicious(): boolean {
     return this.#isSuspicious;
   }
@@ -60,7 +63,10 @@ export class RetryState {
     return this.#isInDoubt;
   }
 
-  /** Another process committed before this batch. A caller that had too many such conflicts gets `workflow.busy`. Waits before the next try. */
+  /**
+   * Another process committed before this batch. A caller that had too many such conflicts gets `workflow.busy`. Waits
+   * before the next try.
+   */
   async conflicted(batch: readonly Message[]): Promise<void> {
     const { mailbox, slots, cache } = this.#parts;
     this.#core.metrics.committed('conflict');
@@ -78,8 +84,8 @@ export class RetryState {
   }
 
   /**
-   * The write of a batch failed: the next read shows whether it is stored. A message that repeatedly cannot be stored, even alone, is replaced in the
-   * end (`substitute`).
+   * The write of a batch failed: the next read shows whether it is stored. A message that repeatedly cannot be stored,
+   * even alone, is replaced in the end (`substitute`).
    *
    * @param isSent the write was sent to the database, and may be stored nevertheless
    * @returns true when something else is to be tried at once
@@ -104,7 +110,10 @@ export class RetryState {
     return isSubstituted;
   }
 
-  /** A read or write failed: waits before the next try, while there is something to try. Polls are answered without waiting. */
+  /**
+   * A read or write failed: waits before the next try, while there is something to try. Polls are answered without
+   * waiting.
+   */
   async failed(error: unknown, hasWork: () => boolean): Promise<void> {
     const { mailbox, slots } = this.#parts;
     const { tenantId, runId } = this.#place;
@@ -138,8 +147,9 @@ export class RetryState {
 }
 
 /**
- * The database may be unable to store a result that was rejected alone again and again. Then a failure of the step is tried in its place, at once,
- * and the result again when that is rejected too: while the database stores nothing, no result is discarded.
+ * The database may be unable to store a result that was rejected alone again and again. Then a failure of the step is
+ * tried in its place, at once, and the result again when that is rejected too: while the database stores nothing, no
+ * result is discarded.
  *
  * @returns true when something else is to be tried at once
  */

@@ -59,7 +59,10 @@ export class RunTimers {
     return false;
   }
 
-  /** No other process claims steps of a run that this one owns: steps without a slot wait for one here, steps that are not ready wait for their time. */
+  /**
+   * No other process claims steps of a run that this one owns: steps without a slot wait for one here, steps that are
+   * not ready wait for their time.
+   */
   watch({ status, owner, steps }: RunState, now: number): void {
     this.cancel();
     const { claimant, timers } = this.#core;

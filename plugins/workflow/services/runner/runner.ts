@@ -49,28 +49,43 @@ export interface Answer {
 }
 
 /**
- * One process's share in all runs: applies changes, carries out the steps that it claims, takes over runs of lost workers.
+ * One process's share in all runs: applies changes, carries out the steps that it claims, takes over runs of lost
+ * workers.
  */
 export interface Runner {
   /** Registers this process as a worker and begins to renew its lease. */
   open(): Promise<void>;
   /**
-   * Stores a run, with its first steps claimed where there is room. `existing`: the idempotency key is known, and nothing was stored.
+   * Stores a run, with its first steps claimed where there is room. `existing`: the idempotency key is known, and
+   * nothing was stored.
    */
   start(run: NewRun): Promise<Started>;
-  /** Applies a command to a run, whichever process owns it. Undefined: there is no such run. Rejects when the database does not answer. */
+  /**
+   * Applies a command to a run, whichever process owns it. Undefined: there is no such run. Rejects when the database
+   * does not answer.
+   */
   apply(place: RunPlace, command: Command): Promise<Answer | undefined>;
-  /** Polls a run: handles due timers, claims steps. Never rejects; false if it could not do so now (no room, no database). */
+  /**
+   * Polls a run: handles due timers, claims steps. Never rejects; false if it could not do so now (no room, no
+   * database).
+   */
   poll(place: RunPlace): Promise<boolean>;
-  /** Whether a run is `running` and steps of it are carried out by this process: then it is the first process to see how they end. */
+  /**
+   * Whether a run is `running` and steps of it are carried out by this process: then it is the first process to see how
+   * they end.
+   */
   isRunningHere(place: RunPlace): boolean;
   /** Another process changed a run that this one may own. */
   changed(place: RunPlace): void;
-  /** Looks for due runs, runs of dead workers, and runs that were changed elsewhere. Called every `sweepIntervalMs`, never twice at once. */
+  /**
+   * Looks for due runs, runs of dead workers, and runs that were changed elsewhere. Called every `sweepIntervalMs`,
+   * never twice at once.
+   */
   sweep(signal: AbortSignal): Promise<void>;
   /**
-   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts, then gives them back too,
-   * and removes the worker. Other replicas are notified of everything that is handed over. Resolves when this process owns nothing any more.
+   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts,
+   * then gives them back too, and removes the worker. Other replicas are notified of everything that is handed over.
+   * Resolves when this process owns nothing any more.
    */
   close(signal: AbortSignal): Promise<void>;
   /** Steps that are carried out here now, for metrics. */

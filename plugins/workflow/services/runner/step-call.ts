@@ -10,8 +10,9 @@ import { MAX_RECORD } from '../ports/execution.ts';
 import type { RunnerCore } from './runner.ts';
 
 /**
- * One delivery of one step that this process carries out: the call, its signal and its deadline. It is over at the first of: the call ends, the deadline comes, it is
- * stopped. A call that goes on after that is not waited for, and its result is ignored.
+ * One delivery of one step that this process carries out: the call, its signal and its deadline. It is over at the
+ * first of: the call ends, the deadline comes, it is stopped. A call that goes on after that is not waited for, and its
+ * result is ignored.
  */
 export class StepCall {
   readonly fence: Fence;
@@ -124,8 +125,9 @@ const CODE = /^[a-z0-9_]{1,64}$/;
 export type Ending = Extract<Command, { readonly type: 'succeeded' | 'failed' }>;
 
 /**
- * A result as a command. The output becomes what will be stored of it: plain JSON that no other code references. An output that is not an object is
- * `output_invalid`, one above 1 MiB `output_too_large`; another attempt would end the same way. A record that is too large is left out.
+ * A result as a command. The output becomes what will be stored of it: plain JSON that no other code references. An
+ * output that is not an object is `output_invalid`, one above 1 MiB `output_too_large`; another attempt would end the
+ * same way. A record that is too large is left out.
  */
 export function endingOf(fence: Fence, result: StepResult): Ending {
   const output = plainObject(result?.output, MAX_OUTPUT);
@@ -182,7 +184,9 @@ function recordOf(record: JsonObject | undefined): { readonly record?: JsonObjec
   return typeof plain === 'string' ? {} : { record: plain };
 }
 
-/** A copy that is exactly what its JSON says: members that are undefined are gone, and it cannot be changed any more. */
+/**
+ * A copy that is exactly what its JSON says: members that are undefined are gone, and it cannot be changed any more.
+ */
 function plainObject(value: unknown, maxBytes: number): JsonObject | 'invalid' | 'too-large' {
   if (!isJsonObject(value)) return 'invalid';
   const text = jsonOf(value);

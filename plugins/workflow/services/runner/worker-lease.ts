@@ -5,9 +5,10 @@ import type { RunnerParts } from './runner.ts';
 const FIRST_REJOIN_MS = 100;
 
 /**
- * The lease of this process as a worker, renewed three times in its length. By the database's clock a lease begins when the database gets the message; this
- * process counts from before it was sent, so that it never considers its lease valid when it has expired. The name of an expired lease is never used again,
- * so that work that was claimed under it cannot be mistaken for current work.
+ * The lease of this process as a worker, renewed three times in its length. By the database's clock a lease begins when
+ * the database gets the message; this process counts from before it was sent, so that it never considers its lease
+ * valid when it has expired. The name of an expired lease is never used again, so that work that was claimed under it
+ * cannot be mistaken for current work.
  */
 export class WorkerLease {
   readonly #parts: RunnerParts;

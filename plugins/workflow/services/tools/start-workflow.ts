@@ -45,9 +45,9 @@ interface StartWorkflowParts {
 }
 
 /**
- * The principals that agent tasks work for, each this very object and no other with the same members: the agent engine hands the principal of a turn to its
- * tools as it is, sub-agents included. This distinguishes the work of agent tasks from that of chats and runtime agents, so that a workflow whose agent
- * starts workflows cannot recurse without end.
+ * The principals that agent tasks work for, each this very object and no other with the same members: the agent engine
+ * hands the principal of a turn to its tools as it is, sub-agents included. This distinguishes the work of agent tasks
+ * from that of chats and runtime agents, so that a workflow whose agent starts workflows cannot recurse without end.
  */
 export type NestedPrincipals = WeakSet<Principal>;
 
@@ -58,9 +58,9 @@ export function startWorkflowSource(parts: StartWorkflowParts): ToolSource {
 }
 
 /**
- * The tool `start_workflow`: starts a run for the tenant and in the name of the identity of the turn, and waits for it if asked to. In a turn that
- * may be repeated, the same workflow is started with the same input only once. Inside an agent task it refuses: a workflow whose agent starts
- * workflows would have no bound.
+ * The tool `start_workflow`: starts a run for the tenant and in the name of the identity of the turn, and waits for it
+ * if asked to. In a turn that may be repeated, the same workflow is started with the same input only once. Inside an
+ * agent task it refuses: a workflow whose agent starts workflows would have no bound.
  */
 function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Tool {
   return {
@@ -108,8 +108,8 @@ function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Too
 }
 
 /**
- * The provider chooses the id of a call, and another one when the turn is repeated, so workflow and input identify the call. Work that is not
- * repeated has no id, and each of its calls starts a run.
+ * The provider chooses the id of a call, and another one when the turn is repeated, so workflow and input identify the
+ * call. Work that is not repeated has no id, and each of its calls starts a run.
  */
 function idempotencyOf({ idempotencyId }: ToolContext, workflow: string, input: JsonObject) {
   if (idempotencyId === undefined) return undefined;

@@ -49,7 +49,10 @@ export function toStepRecord(runId: string, step: StepState, redactor: Redactor)
   };
 }
 
-/** All steps of a run, in the order in which the graph leads to them. Redacting large inputs takes long, so other work runs in between. */
+/**
+ * All steps of a run, in the order in which the graph leads to them. Redacting large inputs takes long, so other work
+ * runs in between.
+ */
 export async function toStepRecords(
   run: RunState,
   graph: CompiledGraph,

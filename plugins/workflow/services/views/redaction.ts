@@ -9,8 +9,8 @@ import type { RunStore } from '../ports/run-store.ts';
 export type Redactor = Pick<Guard, 'redact' | 'redactJsonText'>;
 
 /**
- * The value with every credential in its strings replaced, at any depth; a string is judged together with the name of its member. A value without
- * credentials is returned unchanged.
+ * The value with every credential in its strings replaced, at any depth; a string is judged together with the name of
+ * its member. A value without credentials is returned unchanged.
  */
 export function redactJson<T extends Json>(redactor: Redactor, value: T): T {
   if (!holdsText(value)) return value;
@@ -33,8 +33,8 @@ const PARAMETER = /([?&])([^?&=#]*)=([^&#]*)/g;
 const WHOLE_TEMPLATE = /^\{\{[^{}]*\}\}$/;
 
 /**
- * A configuration, filled in or as written, with the values of sensitive headers and of sensitive parameters of its URL always masked: a credential
- * for the called service need not look like one here.
+ * A configuration, filled in or as written, with the values of sensitive headers and of sensitive parameters of its URL
+ * always masked: a credential for the called service need not look like one here.
  */
 export function maskConfig(config: JsonObject): JsonObject {
   return maskUrl(maskHeaders(config));
@@ -63,8 +63,8 @@ function maskUrl(config: JsonObject): JsonObject {
 const SENSITIVE = /auth|cookie|credential|key|pass|pwd|secret|session|sig|token/i;
 
 /**
- * Whether a header or a parameter of a URL is named like a credential, percent-encoded or not: its value is never shown. It is better to hide one value
- * too many: the graph or the service still has it.
+ * Whether a header or a parameter of a URL is named like a credential, percent-encoded or not: its value is never
+ * shown. It is better to hide one value too many: the graph or the service still has it.
  */
 export function isSensitiveName(name: string): boolean {
   return SENSITIVE.test(decoded(name));

@@ -7,8 +7,9 @@ import { timestamp } from '../core/state.ts';
 import { ownMember } from '../graph/json.ts';
 
 /**
- * A step with its attempts, from its events, oldest first: one for each delivery. A delivery that was followed by another one, or that no worker
- * carries out any more, was interrupted. Events that belong to no delivery change nothing. Pure.
+ * A step with its attempts, from its events, oldest first: one for each delivery. A delivery that was followed by
+ * another one, or that no worker carries out any more, was interrupted. Events that belong to no delivery change
+ * nothing. Pure.
  */
 export function toStepHistory(record: StepRecord, events: readonly NewEvent[]): StepHistory {
   const attempts: AttemptRecord[] = [];
@@ -17,7 +18,9 @@ export function toStepHistory(record: StepRecord, events: readonly NewEvent[]): 
     if (open !== undefined) attempts.push({ ...open, ...change });
     open = undefined;
   };
-  /** `start` and `end` complete at once, and a step whose templates cannot be filled in fails before it is delivered. */
+  /**
+   * `start` and `end` complete at once, and a step whose templates cannot be filled in fails before it is delivered.
+   */
   const isWhole = ({ data }: NewEvent) => (numberIn(data, 'attempt') ?? 0) > (attempts.at(-1)?.attempt ?? 0);
   for (const event of events) {
     if (event.type === 'step.started' || event.type === 'task.created') {

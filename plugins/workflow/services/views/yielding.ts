@@ -5,8 +5,8 @@ import type { Clock } from 'agent-gateway';
 const STRETCH_MS = 10;
 
 /**
- * Maps a list, and yields to other work when that takes long: records of runs may be as large as their authors make them, and every text in them is
- * scanned.
+ * Maps a list, and yields to other work when that takes long: records of runs may be as large as their authors make
+ * them, and every text in them is scanned.
  */
 export async function mapYielding<T, R>(
   items: readonly T[],

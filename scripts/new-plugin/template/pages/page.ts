@@ -9,7 +9,10 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A page that anybody may see. Nothing of a tenant is in it: what it shows it asks the API for, with the visitor's credential. */
+/**
+ * A page that anybody may see. Nothing of a tenant is in it: what it shows it asks the API for, with the visitor's
+ * credential.
+ */
 export const page: Route = route({
   method: 'GET',
   path: '/kebab-name',

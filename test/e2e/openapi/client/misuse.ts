@@ -2,7 +2,8 @@ import createClient from 'openapi-fetch';
 import type { paths } from './gateway.ts';
 
 /*
- * What does not compile, line by line: `client.test.ts` expects an error in each line that ends with `// wrong`, and nowhere else.
+ * What does not compile, line by line: `client.test.ts` expects an error in each line that ends with `// wrong`, and
+ * nowhere else.
  */
 
 const client = createClient<paths>({ baseUrl: 'http://127.0.0.1/' });

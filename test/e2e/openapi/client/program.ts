@@ -3,7 +3,8 @@ import createClient from 'openapi-fetch';
 import type { components, paths } from './gateway.ts';
 
 /*
- * What somebody writes against the types that were made of the document. `client.test.ts` makes the types, checks this file with them, and runs it.
+ * What somebody writes against the types that were made of the document. `client.test.ts` makes the types, checks this
+ * file with them, and runs it.
  */
 
 const { url, token }: { url: string; token: string } = JSON.parse(readFileSync(0, 'utf8'));

@@ -15,8 +15,9 @@ import { Invoice, invoices } from '../jobs/jobs-kit.ts';
 import { OrderPaid } from './kit.ts';
 
 /**
- * A process that publishes events with their data, rolls back every third transaction, and handles some, slowly, until it is killed. Its arguments: the family, the URL or
- * file, the tenant. Writes a line for each transaction that has committed, or was rolled back, and for each event that it handled.
+ * A process that publishes events with their data, rolls back every third transaction, and handles some, slowly, until
+ * it is killed. Its arguments: the family, the URL or file, the tenant. Writes a line for each transaction that has
+ * committed, or was rolled back, and for each event that it handled.
  */
 const [family, where, tenant] = process.argv.slice(2) as ['sqlite' | 'postgres' | 'mysql', string, string];
 const common = { clock: systemClock, ids: createIds(systemClock), log: pino({ level: 'silent' }) };

@@ -36,7 +36,10 @@ export interface Replica {
   readonly connected: boolean[];
 }
 
-/** A connection to Redis as a process opens it, and the lines that it logs; closed with the test, after the events on it. */
+/**
+ * A connection to Redis as a process opens it, and the lines that it logs; closed with the test, after the events on
+ * it.
+ */
 export async function connectRedis(t: ExecutionContext, url: string) {
   const logged: string[] = [];
   const redis = await openRedis({

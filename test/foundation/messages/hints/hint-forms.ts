@@ -20,7 +20,10 @@ export const Steps = defineHint('workflow.steps', Type.Object({ n: Type.Integer(
 
 /** How long tests wait for something to come. */
 export const PATIENCE_MS = 20_000;
-/** What `publish` promises is a second; on a machine that is busy with tests this tells it from waiting for a server that is away. */
+/**
+ * What `publish` promises is a second; on a machine that is busy with tests this tells it from waiting for a server
+ * that is away.
+ */
 export const WITHOUT_WAITING_MS = 10_000;
 
 /** A queue with what it told. */
@@ -94,8 +97,8 @@ async function databaseOf(t: ExecutionContext, family: Family, url: string | und
 }
 
 /**
- * Publishes until the message is taken: on a machine that is very busy the first answer may be that the server is away. It has
- * the same id each time, or one message could become two.
+ * Publishes until the message is taken: on a machine that is very busy the first answer may be that the server is away.
+ * It has the same id each time, or one message could become two.
  */
 export async function send(queue: Hints, payload: { n: number }, options?: SendOptions): Promise<void> {
   const id = `sent-${randomBytes(8).toString('hex')}`;

@@ -11,8 +11,9 @@ import { unreadMetrics } from '../../../support/metrics.ts';
 import { charge, Invoice, invoices } from './jobs-kit.ts';
 
 /**
- * A process that publishes jobs with their data, rolls back every third transaction, and works on jobs, until it is killed. Its arguments: the family, the
- * URL or file, the tenant. Writes a line for each transaction that is about to commit, that has committed, and that was rolled back.
+ * A process that publishes jobs with their data, rolls back every third transaction, and works on jobs, until it is
+ * killed. Its arguments: the family, the URL or file, the tenant. Writes a line for each transaction that is about to
+ * commit, that has committed, and that was rolled back.
  */
 const [family, where, tenant] = process.argv.slice(2) as ['sqlite' | 'postgres' | 'mysql', string, string];
 const common = { clock: systemClock, ids: createIds(systemClock), log: pino({ level: 'silent' }) };

@@ -209,7 +209,10 @@ test('wecom: an app key without an agent is that of a corporation, and who is no
   t.is(await codeOf(t, identify(await confirm())), 'channel.not-member');
 });
 
-/** The error codes of "Get user_access_token" (authen/v1/oidc) that say something about the code or the user, and those of its present version. */
+/**
+ * The error codes of "Get user_access_token" (authen/v1/oidc) that say something about the code or the user, and those
+ * of its present version.
+ */
 const FEISHU_REFUSALS = {
   'channel.code-refused': [20003, 20004, 20007, 20024, 20065],
   'channel.not-member': [20008, 20010, 20021, 20022, 20023],

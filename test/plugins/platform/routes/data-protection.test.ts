@@ -371,7 +371,8 @@ test('a caller who does not read holds an export up, and one who leaves ends it'
     signal: leave.signal,
   });
   t.is(response.status, 200);
-  // Part of it has left, and would have without a trace if the process ended here: the record of the call comes at its end.
+  // Part of it has left, and would have without a trace if the process ended here: the record of the call comes at its
+  // end.
   const logs = async (action: string) =>
     (await gateway.request(`/v1/audit-logs?action=${encodeURIComponent(action)}`)).body.audit_logs;
   await until(async () => (await logs('export.begun')).length > 0);

@@ -14,7 +14,10 @@ const MEMORIES = isWhole ? 800_000 : 80_000;
 const MESSAGES = isWhole ? 200_000 : 30_000;
 const TEXT = 'x'.repeat(2_000);
 const BATCH = 500;
-/** The gateway alone lives in a quarter of it, and works with new objects in most of the rest; the document is larger than the whole. */
+/**
+ * The gateway alone lives in a quarter of it, and works with new objects in most of the rest; the document is larger
+ * than the whole.
+ */
 const HEAP_MIB = 192;
 const MIB = 1024 * 1024;
 
@@ -60,7 +63,8 @@ sampledGatewayDatabase(
     const begun = performance.now();
     const response = await open(`${gateway.url}${EXPORT}`, { token: tenant.token });
     t.is(response.status, 200);
-    // It is too large to be parsed whole: what has a line of its own is parsed and left out, and the rest is a document still.
+    // It is too large to be parsed whole: what has a line of its own is parsed and left out, and the rest is a document
+    // still.
     let [bytes, memories, messages, line, shape] = [0, 0, 0, '', ''];
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
       bytes += chunk.length;

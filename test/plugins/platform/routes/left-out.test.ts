@@ -1,7 +1,9 @@
 import test from 'ava';
 import { startPlatform } from '../platform-gateway.ts';
 
-/** A record that limits somebody: how it is written, and what a body that leaves all other members out makes of them. */
+/**
+ * A record that limits somebody: how it is written, and what a body that leaves all other members out makes of them.
+ */
 interface Limiting {
   readonly method: 'POST' | 'PUT';
   readonly path: string;

@@ -162,8 +162,9 @@ eachGatewayDatabase(test, 'what a rule would delete is shown before', async (t, 
   let step = 100;
   const shows = (series: string) =>
     until(async () => {
-      // The next sweep is due by the database's clock, which on SQLite is this one. Records are counted again after a thousand times what the last count took by
-      // it: steps that grow get there, however many of them a slow count has seen.
+      // The next sweep is due by the database's clock, which on SQLite is this one. Records are counted again after a
+      // thousand times what the last count took by it: steps that grow get there, however many of them a slow count has
+      // seen.
       clock.advance(step);
       step = Math.min(step * 1.2, 20_000);
       return (await metrics()).includes(`\n${series}\n`);

@@ -4,7 +4,10 @@ import { failure, type ProviderScript, plain, stream } from '../../../support/fa
 import { open } from '../../../support/request.ts';
 import { AGENT, COMPLETIONS, startChat, USER } from './chat-kit.ts';
 
-/** Milliseconds for which the model thinks: more than until a stream begins, and until its first comment line after that. */
+/**
+ * Milliseconds for which the model thinks: more than until a stream begins, and until its first comment line after
+ * that.
+ */
 const THINKING = 33_000;
 
 /** Answers late; `isAnswered` tells whether it has begun to. */

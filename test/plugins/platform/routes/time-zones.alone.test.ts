@@ -25,7 +25,10 @@ const MOMENTS = [
 
 const EVER = 'from=2025-01-01&to=2026-12-31';
 
-/** Queries, and the first and the last of the calls that they find. Both ends belong to a period; a date as its end means the last millisecond of that day. */
+/**
+ * Queries, and the first and the last of the calls that they find. Both ends belong to a period; a date as its end
+ * means the last millisecond of that day.
+ */
 const PERIODS: readonly (readonly [query: string, first: number, last: number])[] = [
   [EVER, 0, 10],
   ['from=2026-01-01&to=2026-03-31', 1, 7],

@@ -57,7 +57,10 @@ async function columnsOf(fresh: FreshDatabase): Promise<ReadonlyMap<string, read
   return columns;
 }
 
-/** How many rows each table has of a tenant, of all that have a column for it. Asked in one statement: there are many tables, and it is asked often. */
+/**
+ * How many rows each table has of a tenant, of all that have a column for it. Asked in one statement: there are many
+ * tables, and it is asked often.
+ */
 async function rowsOf(fresh: FreshDatabase, tenantId: string): Promise<Record<string, number>> {
   const counts = [...(await columnsOf(fresh))]
     .filter(([, columns]) => columns.includes('tenant_id'))

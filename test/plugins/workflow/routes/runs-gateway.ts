@@ -30,8 +30,8 @@ export interface Gates {
 }
 
 /**
- * A gateway with the workflow plugin and node types of a test; stopped when the test ends. One that is deaf hears nothing from replicas that share its
- * database.
+ * A gateway with the workflow plugin and node types of a test; stopped when the test ends. One that is deaf hears
+ * nothing from replicas that share its database.
  */
 export async function startRuns(
   t: ExecutionContext,

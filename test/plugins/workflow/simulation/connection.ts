@@ -9,7 +9,10 @@ export interface Database {
   state: 'there' | 'refuses' | 'hangs';
 }
 
-/** A process's connection to the store: a call takes time both ways, and fails in all the ways in which calls to a database fail. */
+/**
+ * A process's connection to the store: a call takes time both ways, and fails in all the ways in which calls to a
+ * database fail.
+ */
 export function connect(options: {
   readonly store: RunStore;
   /** What the database's clock shows. */

@@ -1,4 +1,7 @@
-/** What can go wrong, and how often. Probabilities are per call, message or effect; intervals are mean milliseconds, 0: never. */
+/**
+ * What can go wrong, and how often. Probabilities are per call, message or effect; intervals are mean milliseconds, 0:
+ * never.
+ */
 export interface Faults {
   /** A write is refused by the database: nothing is stored, the caller sees an error. */
   readonly failedWrite: number;

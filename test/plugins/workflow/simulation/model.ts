@@ -2,8 +2,8 @@ import type { Condition, Graph, GraphNode, Json, JsonObject } from '../../../../
 import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 
 /*
- * What a graph means, written down a second time and from the specification alone (its routing rules, decisions 2.1 and 2.2): nothing here
- * comes from the engine, so both would have to be wrong in the same way.
+ * What a graph means, written down a second time and from the specification alone (its routing rules, decisions 2.1 and
+ * 2.2): nothing here comes from the engine, so both would have to be wrong in the same way.
  */
 
 /** What a node has to be, given what its predecessors did. */
@@ -17,7 +17,10 @@ export interface Context {
   readonly outputs: ReadonlyMap<string, JsonObject>;
 }
 
-/** What every node has to be: an edge is taken, dead or open; a node is decided when none of its edges is open, and runs when one is taken. */
+/**
+ * What every node has to be: an edge is taken, dead or open; a node is decided when none of its edges is open, and runs
+ * when one is taken.
+ */
 export function decide(
   graph: Graph,
   taken: (nodeId: string) => readonly number[] | undefined,

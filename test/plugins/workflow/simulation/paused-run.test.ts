@@ -25,7 +25,8 @@ const GRAPH: Graph = {
   ],
 };
 
-// Its owner looked for the pending step again and again, without ever waiting for anything: the whole process stood still.
+// Its owner looked for the pending step again and again, without ever waiting for anything: the whole process stood
+// still.
 test('a paused run with a step that goes on and one that is pending leaves its process alone', async (t) => {
   const random = createRandom('paused');
   const scheduler = createScheduler(random, createTrace(100));

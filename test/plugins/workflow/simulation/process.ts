@@ -3,8 +3,8 @@ import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
- * One process of the deployment. All that reaches it (answers, messages, timers) comes through `deliver`: nothing reaches one that is gone, and
- * one that is stalled gets it afterwards, all at once and in any order.
+ * One process of the deployment. All that reaches it (answers, messages, timers) comes through `deliver`: nothing
+ * reaches one that is gone, and one that is stalled gets it afterwards, all at once and in any order.
  */
 export interface SimulatedProcess {
   readonly name: string;
@@ -29,7 +29,9 @@ export function startProcess(options: {
   readonly drift: number;
   readonly scheduler: Scheduler;
   readonly random: Random;
-  /** Called when it goes on and on without anything happening: a real process would stand still for ever, and all in it. */
+  /**
+   * Called when it goes on and on without anything happening: a real process would stand still for ever, and all in it.
+   */
   readonly spins: () => void;
 }): SimulatedProcess {
   const { name, drift, scheduler, random, spins } = options;
@@ -55,7 +57,8 @@ export function startProcess(options: {
   const trace = (label: string) => {
     if (label !== '') scheduler.note(`${name} ${label}`);
   };
-  // A clock that was frozen shows less than has passed. One that is frozen now shows what it showed when it froze; nobody looks at it then.
+  // A clock that was frozen shows less than has passed. One that is frozen now shows what it showed when it froze;
+  // nobody looks at it then.
   const monotonic = () => offset + (scheduler.now - bornAt - frozenMs) * (1 + drift);
 
   return {

@@ -27,8 +27,9 @@ export const NODE_TYPES: NodeTypes = {
 };
 
 /**
- * A valid graph of up to `most` nodes between start and ends: chains, forks, joins, conditional and default edges, edges by outcome, human tasks
- * with and without timeout, retry policies. About one in ten has a node from which, with some outputs, no edge leads on.
+ * A valid graph of up to `most` nodes between start and ends: chains, forks, joins, conditional and default edges,
+ * edges by outcome, human tasks with and without timeout, retry policies. About one in ten has a node from which, with
+ * some outputs, no edge leads on.
  */
 export function randomGraph(random: Random, most: number, humans: number): Graph {
   const count = random.integer(1, most);

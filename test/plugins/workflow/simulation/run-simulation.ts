@@ -161,7 +161,10 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   };
 }
 
-/** Runs that somebody or something still has to bring forward: not those that are over, and not those that people keep waiting for ever. */
+/**
+ * Runs that somebody or something still has to bring forward: not those that are over, and not those that people keep
+ * waiting for ever.
+ */
 function openRuns({ store }: World) {
   return store
     .runs()

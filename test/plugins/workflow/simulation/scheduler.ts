@@ -22,8 +22,8 @@ export interface Scheduler {
   /** Calls once, `ms` from now; returns what prevents it. An empty label keeps it out of the trace. */
   after(ms: number, label: string, call: () => void): () => void;
   /**
-   * Takes events until none is left at or before `time`, or `isOver` says so. After each one everything that it set off (promises, not
-   * timers) has come to rest before the next is taken.
+   * Takes events until none is left at or before `time`, or `isOver` says so. After each one everything that it set off
+   * (promises, not timers) has come to rest before the next is taken.
    */
   runUntil(time: number, isOver?: () => boolean): Promise<void>;
 }
@@ -74,7 +74,9 @@ export function createScheduler(random: Random, trace: Trace): Scheduler {
   };
 }
 
-/** The real event loop is a barrier: it goes on when no promise is left to be carried on. It gives no time and no order. */
+/**
+ * The real event loop is a barrier: it goes on when no promise is left to be carried on. It gives no time and no order.
+ */
 function rest(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

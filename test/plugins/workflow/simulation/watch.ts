@@ -9,8 +9,9 @@ const INTERVAL_MS = 1000;
 const AFTERMATH_MS = 15_000;
 
 /**
- * Watches, as long as nothing goes wrong, that nothing is left lying: what is due is taken up, orphans are taken over, owners carry out what
- * they have claimed and claim what they have room for, calls that nobody waits for are aborted. All within a few sweeps.
+ * Watches, as long as nothing goes wrong, that nothing is left lying: what is due is taken up, orphans are taken over,
+ * owners carry out what they have claimed and claim what they have room for, calls that nobody waits for are aborted.
+ * All within a few sweeps.
  */
 export function watch(world: World): void {
   const { scheduler, store, members, deliveries, profile } = world;

@@ -28,7 +28,10 @@ interface OpenCall {
   text: GuardedText | undefined;
 }
 
-/** One answer on its way through guards: each of its texts is guarded separately, reasoning before the text that follows it. */
+/**
+ * One answer on its way through guards: each of its texts is guarded separately, reasoning before the text that follows
+ * it.
+ */
 function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
   const texts = new Map<string, OpenText>();
   const calls = new Map<number, OpenCall>();
@@ -146,8 +149,8 @@ function tooMuch() {
 }
 
 /**
- * A streamed answer as guards let it through. Nothing leaves that a guard has not seen; the finish reason comes behind what was held back, and is
- * `content_filter` where a guard ended the answer: then the source is not read any further.
+ * A streamed answer as guards let it through. Nothing leaves that a guard has not seen; the finish reason comes behind
+ * what was held back, and is `content_filter` where a guard ended the answer: then the source is not read any further.
  */
 export async function* guardChunks(
   guards: readonly GuardAtWork[],
@@ -185,7 +188,10 @@ export async function* guardChunks(
   yield { ...head, ...(usage && { usage }), choices: [{ index: place, delta: {}, finish_reason: reason }] };
 }
 
-/** A role alone says nothing: the writer of the stream adds it, and until then a refusal of the first text can still be answered with a status. */
+/**
+ * A role alone says nothing: the writer of the stream adds it, and until then a refusal of the first text can still be
+ * answered with a status.
+ */
 function saysSomething(delta: ChatDelta): boolean {
   return Object.entries(delta).some(
     ([name, value]) => name !== 'role' && value !== '' && value !== undefined && value !== null,

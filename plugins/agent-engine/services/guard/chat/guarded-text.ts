@@ -39,7 +39,9 @@ export function guardText(guards: readonly GuardAtWork[], part: AnswerPart): Gua
   if (stages.length === 0) return undefined;
   let isEnded = false;
 
-  /** Passes a text, or the end, from stage to stage. If a stage ends the answer, the stages behind it see the end too. */
+  /**
+   * Passes a text, or the end, from stage to stage. If a stage ends the answer, the stages behind it see the end too.
+   */
   async function pass(text: string, isEnd: boolean): Promise<string> {
     let passing = text;
     let isOver = isEnd;

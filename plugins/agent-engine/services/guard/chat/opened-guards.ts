@@ -28,8 +28,8 @@ export interface GuardAtWork extends OpenedGuard {
   /** True once it failed with `onFailure: pass`: texts pass without it. */
   readonly isOut: boolean;
   /**
-   * What `read` makes of the guard's verdict. Undefined when the guard failed with `onFailure: pass`. Throws `guard.failed`, what `read` throws
-   * as a `GatewayError`, and the reason of the chat's signal.
+   * What `read` makes of the guard's verdict. Undefined when the guard failed with `onFailure: pass`. Throws
+   * `guard.failed`, what `read` throws as a `GatewayError`, and the reason of the chat's signal.
    */
   ask<V, R>(
     direction: 'input' | 'output',
@@ -39,7 +39,10 @@ export interface GuardAtWork extends OpenedGuard {
   report(direction: 'input' | 'output', event: GuardEvent): void;
 }
 
-/** Opens the guards for a chat, side by side; the result has those that want to look at it, in their order. Throws `guard.failed`. */
+/**
+ * Opens the guards for a chat, side by side; the result has those that want to look at it, in their order. Throws
+ * `guard.failed`.
+ */
 export async function openGuards(
   guards: readonly ChatGuard[],
   chat: GuardedChat,

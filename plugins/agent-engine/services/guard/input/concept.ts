@@ -1,5 +1,6 @@
 /*
- * What a word or phrase means to the input check, whatever its language. A hit carries a set of them, as bits. The lexicons name them by key.
+ * What a word or phrase means to the input check, whatever its language. A hit carries a set of them, as bits. The
+ * lexicons name them by key.
  */
 
 /** The meanings, each one bit. `…Last` are verbs of languages (or forms) that stand behind their object. */
@@ -65,7 +66,7 @@ export const Concept = {
 export type ConceptName = keyof typeof Concept;
 
 /**
- * The words of one language: per meaning a comma-separated list. A trailing `*` takes every ending ("instruc*"). Longer phrases win over
- * the words in them, so `harmless` phrases ("don't forget") disarm what they contain.
+ * The words of one language: per meaning a comma-separated list. A trailing `*` takes every ending ("instruc*"). Longer
+ * phrases win over the words in them, so `harmless` phrases ("don't forget") disarm what they contain.
  */
 export type Lexicon = Readonly<Partial<Record<ConceptName | 'harmless', string>>>;

@@ -14,8 +14,8 @@ const DIGIT = /\d/;
 const LETTERS = /\p{L}{2}/u;
 
 /**
- * Texts that are encoded in a text: base64 (URL-safe too), hexadecimal, binary and decimal character codes. What does not decode to
- * something readable is left out. Together they are no longer than the text. Linear, pure.
+ * Texts that are encoded in a text: base64 (URL-safe too), hexadecimal, binary and decimal character codes. What does
+ * not decode to something readable is left out. Together they are no longer than the text. Linear, pure.
  */
 export function findEncodedTexts(text: string): readonly string[] {
   const base64 = decodeRuns(text, BASE64, decodeBase64);
@@ -102,8 +102,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const CONTROL: Readonly<Record<string, string>> = { n: '\n', r: '\n', t: ' ', '"': '"', "'": "'", '/': '/' };
 
 /**
- * The text with the escapes of URLs, JSON, HTML, C and mails (quoted-printable) resolved where they stand; itself when it has none. Never
- * longer than the text. Linear, pure.
+ * The text with the escapes of URLs, JSON, HTML, C and mails (quoted-printable) resolved where they stand; itself when
+ * it has none. Never longer than the text. Linear, pure.
  */
 export function resolveEscapes(text: string): string {
   if (!TRIGGER.test(text)) return text;
@@ -143,8 +143,9 @@ const OVERRIDE_MARK = /[\u202d\u202e]/;
 const MANY_IN_WORDS = 4;
 
 /**
- * Takes invisible characters out of a text and reads what they spell: Unicode tags, bytes in variation selectors. Joiners that scripts and
- * emoji need, soft hyphens and flags are no evidence. Linear; a text without any costs one search. Pure.
+ * Takes invisible characters out of a text and reads what they spell: Unicode tags, bytes in variation selectors.
+ * Joiners that scripts and emoji need, soft hyphens and flags are no evidence. Linear; a text without any costs one
+ * search. Pure.
  */
 export function inspectInvisible(text: string): Inspection {
   if (!ANY.test(text)) return { visible: text, hidden: [], isSuspicious: false };

@@ -1,5 +1,7 @@
 const NOT_ASCII = /[^\0-\x7f]/;
-/** Accents, Arabic vowel signs and hamzas, the Arabic lengthening stroke. Signs of Indic scripts are letters and stay. */
+/**
+ * Accents, Arabic vowel signs and hamzas, the Arabic lengthening stroke. Signs of Indic scripts are letters and stay.
+ */
 const DIACRITICS = /[\u0300-\u036f\u0640\u064b-\u0655\u0670]/g;
 /** Letters that no normalization form takes apart. */
 const UNDECOMPOSED: Readonly<Record<string, string>> = {
@@ -16,8 +18,9 @@ const UNDECOMPOSED: Readonly<Record<string, string>> = {
 const UNDECOMPOSED_LETTER = /[ßıłøđæœ’‘]/g;
 
 /**
- * One spelling for what reads alike: lower case, compatibility forms (full width, mathematical alphabets, ligatures) as plain letters, no
- * accents. Linear; ASCII text costs one pass. Quotation marks, line breaks and punctuation stay. Pure.
+ * One spelling for what reads alike: lower case, compatibility forms (full width, mathematical alphabets, ligatures) as
+ * plain letters, no accents. Linear; ASCII text costs one pass. Quotation marks, line breaks and punctuation stay.
+ * Pure.
  */
 export function fold(text: string): string {
   if (!NOT_ASCII.test(text)) return text.toLowerCase();
@@ -44,7 +47,10 @@ const PAIRS = [
   '0o1i3e4a5s7t@a$s',
 ].join('');
 
-/** The letter l is one with i, since 1 and | stand for both. Lexicon and text are read through the same table, so nothing else changes. */
+/**
+ * The letter l is one with i, since 1 and | stand for both. Lexicon and text are read through the same table, so
+ * nothing else changes.
+ */
 const table = new Map<string, string>([['l', 'i']]);
 for (let index = 0; index < PAIRS.length; index += 2) {
   const letter = PAIRS[index + 1]!;

@@ -39,10 +39,11 @@ const HIDDEN = {
 } as const satisfies Evidence;
 
 /**
- * The check of what is about to reach a model: prompt injection, jailbreaks, forged turns and, in what a tool returned, orders to the AI.
- * It weighs meanings (verb, object, modifier close together) in fifteen languages, after undoing look-alikes, spelled-out letters,
- * invisible characters and encodings; talk about attacks weighs less. Synchronous, without network or model; linear in the text. The
- * finding names a rule, never the text. It is a filter of known techniques: paraphrases that use none of the words pass.
+ * The check of what is about to reach a model: prompt injection, jailbreaks, forged turns and, in what a tool returned,
+ * orders to the AI. It weighs meanings (verb, object, modifier close together) in fifteen languages, after undoing
+ * look-alikes, spelled-out letters, invisible characters and encodings; talk about attacks weighs less. Synchronous,
+ * without network or model; linear in the text. The finding names a rule, never the text. It is a filter of known
+ * techniques: paraphrases that use none of the words pass.
  */
 export function findInput(text: string, origin: TextOrigin): Finding | undefined {
   const { weight, strongest } = assess(text, origin, 0);
@@ -87,7 +88,10 @@ function assess(text: string, origin: TextOrigin, depth: number): ReturnType<typ
 
 let trie: PhraseTrie | undefined;
 
-/** Of all lexicons. Some tens of milliseconds of work: built at the first check, so that startup does not wait for it, and once for all guards. */
+/**
+ * Of all lexicons. Some tens of milliseconds of work: built at the first check, so that startup does not wait for it,
+ * and once for all guards.
+ */
 function phrases(): PhraseTrie {
   trie ??= createPhraseTrie(LEXICONS);
   return trie;

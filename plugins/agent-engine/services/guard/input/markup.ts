@@ -26,8 +26,9 @@ const SYSTEM_ELEMENT =
 const TURN_LINE = /^[ \t]{0,4}(?:human|user|assistant|ai|ai assistant|chatgpt)[ \t]?:/gim;
 
 /**
- * Evidence of forged turns: control tokens of chat templates, "System:" lines and elements that speak to the model. Talk about them, in
- * code or quotes, is none. `positionOf` says where a character stands, in steps of two a word. Linear, pure.
+ * Evidence of forged turns: control tokens of chat templates, "System:" lines and elements that speak to the model.
+ * Talk about them, in code or quotes, is none. `positionOf` says where a character stands, in steps of two a word.
+ * Linear, pure.
  */
 export function findForgedTurns(
   text: string,
@@ -81,8 +82,8 @@ const ORDER =
   Concept.revealLast;
 
 /**
- * Evidence of orders in the invisible parts of a document: a comment or a hidden element that names an AI and tells it to do something.
- * Only what tools return is a document. Linear, pure.
+ * Evidence of orders in the invisible parts of a document: a comment or a hidden element that names an AI and tells it
+ * to do something. Only what tools return is a document. Linear, pure.
  */
 export function findHiddenMarkup(
   text: string,

@@ -111,8 +111,8 @@ export function createPhraseTrie(lexicons: readonly Lexicon[]) {
 const NONE = 0;
 
 /**
- * A table of open addressing over the given edges: a Map would be most of what the check of a text costs. Keys and targets are positive and below
- * 2^31.
+ * A table of open addressing over the given edges: a Map would be most of what the check of a text costs. Keys and
+ * targets are positive and below 2^31.
  */
 function createEdgeTable(edges: ReadonlyMap<number, number>) {
   const bits = Math.ceil(Math.log2(edges.size + 1)) + 2;

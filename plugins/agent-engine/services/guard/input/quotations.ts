@@ -24,7 +24,10 @@ const BEFORE_PATTERN = /[\s([,=:]/;
 const AFTER_SLASH = /[^\s/]/;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** Quotations, code and quoted lines of mails in a text, in order, none inside another. Linear: each opening mark looks a bounded way ahead. Pure. */
+/**
+ * Quotations, code and quoted lines of mails in a text, in order, none inside another. Linear: each opening mark looks
+ * a bounded way ahead. Pure.
+ */
 export function findQuotations(text: string): readonly Span[] {
   const spans: Span[] = [];
   let index = 0;

@@ -81,8 +81,8 @@ function isMentioned(hits: readonly Hit[], { from, to }: IntentMatch): boolean {
 }
 
 /**
- * The strongest evidence of the heaviest passage, and that passage's weight: of each rule the strongest within about sixty words, added
- * up. Long texts do not add up to an attack. Pure, linear.
+ * The strongest evidence of the heaviest passage, and that passage's weight: of each rule the strongest within about
+ * sixty words, added up. Long texts do not add up to an attack. Pure, linear.
  */
 export function heaviestPassage(evidence: readonly Evidence[]): { weight: number; strongest?: Evidence } {
   const sorted = evidence.filter(({ weight }) => weight > 0).sort((a, b) => a.position - b.position);
@@ -165,7 +165,10 @@ function seek(hits: readonly Hit[], anchor: number, step: 1 | -1, limit: number,
   return -1;
 }
 
-/** True when users speak of their own words: "my" or "I said" between the match's ends, or right before it where the verb is last. */
+/**
+ * True when users speak of their own words: "my" or "I said" between the match's ends, or right before it where the
+ * verb is last.
+ */
 function isOwn(hits: readonly Hit[], { intent, from, to }: IntentMatch): boolean {
   for (let index = from; index <= to; index += 1) if ((hits[index]!.concepts & Concept.my) !== 0) return true;
   if (intent.side !== 'before') return false;

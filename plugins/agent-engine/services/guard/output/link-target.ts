@@ -3,14 +3,19 @@ import type { Finding } from '../../../contract.ts';
 /** Encoded text of this length in a URL is a message, not an identifier or a signature. */
 const ENCODED_LENGTH = 48;
 const ENCODED_WORDS = 4;
-/** Plain text in the URL of an image: captions and labels are shorter. Links may carry text (searches, shared posts). */
+/**
+ * Plain text in the URL of an image: captions and labels are shorter. Links may carry text (searches, shared posts).
+ */
 const PLAIN_LENGTH = 120;
 const PLAIN_WORDS = 12;
 const ACTIVE = /^\s*<?\s*(?:javascript|vbscript|data\s*:\s*text\/html)\s*:?/i;
 const REMOTE = /^\s*<?\s*(?:https?:)?\/\//i;
 const READABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\s]+$/u;
 
-/** What forbids a link's or an image's target: a script, or a URL that carries a text away. Undefined for any other. Linear, pure. */
+/**
+ * What forbids a link's or an image's target: a script, or a URL that carries a text away. Undefined for any other.
+ * Linear, pure.
+ */
 export function judgeTarget(target: string, isImage: boolean): Finding | undefined {
   // Browsers skip tabs and line breaks inside a scheme.
   if (ACTIVE.test(target.slice(0, 64).replace(/[\0- ]/g, ''))) {

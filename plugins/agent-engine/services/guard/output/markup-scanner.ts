@@ -8,8 +8,9 @@ const SPECIAL = /[`~<[\]\n]/;
 const TAG_START = /[a-z/|<]/i;
 
 /**
- * A scanner of Markdown at any split, which judges targets of links and images, and raw tags. Fenced and inline code passes, since examples live there; a backtick that nothing closes in its
- * paragraph makes no code, so what follows it counts after all. Memory is bounded, time linear.
+ * A scanner of Markdown at any split, which judges targets of links and images, and raw tags. Fenced and inline code
+ * passes, since examples live there; a backtick that nothing closes in its paragraph makes no code, so what follows it
+ * counts after all. Memory is bounded, time linear.
  */
 export function createMarkupScanner(): OutputCheck {
   let finding: Finding | undefined;
@@ -161,7 +162,9 @@ export function createMarkupScanner(): OutputCheck {
     if (fence === '') takeProse(character);
   }
 
-  /** Most pieces are prose in the middle of a line, or code in a fence: nothing in them changes a state but `before`. */
+  /**
+   * Most pieces are prose in the middle of a line, or code in a fence: nothing in them changes a state but `before`.
+   */
   function isOrdinary(text: string): boolean {
     const isIdle = capture === undefined && run === 0 && !isLineStart && !isScript && !isAfterFenceEnd;
     return isIdle && before !== ']' && before !== '!' && !SPECIAL.test(text);

@@ -12,9 +12,9 @@ const SMUGGLED: Finding = {
 };
 
 /**
- * The check of what a model answers, in pieces of any size: the system prompt given away, URLs that carry text to another server, scripts
- * and embedded pages in rendered Markdown, control tokens that open a turn, invisible text. The first finding stays. Memory is bounded by
- * the secret's length plus 16 KiB; time is linear.
+ * The check of what a model answers, in pieces of any size: the system prompt given away, URLs that carry text to
+ * another server, scripts and embedded pages in rendered Markdown, control tokens that open a turn, invisible text. The
+ * first finding stays. Memory is bounded by the secret's length plus 16 KiB; time is linear.
  */
 export function createOutputCheck(secretPrompt: string): OutputCheck {
   const leak = createLeakDetector(secretPrompt);

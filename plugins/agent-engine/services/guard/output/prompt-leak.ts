@@ -34,8 +34,9 @@ export interface LeakDetector {
 }
 
 /**
- * A detector of runs of twelve words (24 characters of Chinese, Japanese or Thai) of `secret`. Case, punctuation, accents and line breaks
- * do not matter; a translation or an encoding is not seen. Memory: a number for each word of the secret; time: linear in the text.
+ * A detector of runs of twelve words (24 characters of Chinese, Japanese or Thai) of `secret`. Case, punctuation,
+ * accents and line breaks do not matter; a translation or an encoding is not seen. Memory: a number for each word of
+ * the secret; time: linear in the text.
  */
 export function createLeakDetector(secret: string): LeakDetector {
   const shingles = new Set<number>();

@@ -31,9 +31,9 @@ export interface AISDKClientOptions extends ConnectionOptions {
 }
 
 /**
- * Any provider of the AI SDK (version 4 of its language model interface) as a model client: requests and answers are translated
- * from and to OpenAI's format, and the connections are the gateway's own. What a provider cannot do is logged once.
- * `request.model` is only repeated in answers: the model is the one that was made.
+ * Any provider of the AI SDK (version 4 of its language model interface) as a model client: requests and answers are
+ * translated from and to OpenAI's format, and the connections are the gateway's own. What a provider cannot do is
+ * logged once. `request.model` is only repeated in answers: the model is the one that was made.
  */
 export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
   const { provider, clock, ids, log, beforeCall } = options;
@@ -56,7 +56,9 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
     return { id: `chatcmpl-${ids.opaque()}`, created, model: request.model };
   }
 
-  /** The error to throw for what went wrong: after an abort the reason of the signal, no matter what the package threw. */
+  /**
+   * The error to throw for what went wrong: after an abort the reason of the signal, no matter what the package threw.
+   */
   function failure(error: unknown, { signal }: Lifetime): unknown {
     return signal.aborted ? signal.reason : toModelError(error, redact, clock.now());
   }
@@ -103,7 +105,10 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
   return { complete, stream, [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose]() };
 }
 
-/** Errors of adapters for requests that their provider could never take. Reported to the caller, which can change the request. */
+/**
+ * Errors of adapters for requests that their provider could never take. Reported to the caller, which can change the
+ * request.
+ */
 const CALLERS_MISTAKES = new Set([
   'AI_InvalidArgumentError',
   'AI_InvalidMessageRoleError',
@@ -112,9 +117,9 @@ const CALLERS_MISTAKES = new Set([
 ]);
 
 /**
- * What an AI SDK provider has thrown, as an error of the catalogue: our own connection's error that it wraps, the status that it
- * names, a request that it cannot send, or else a failure of the provider. Its words go, sanitized, into `cause`; only those
- * about the request itself reach the caller.
+ * What an AI SDK provider has thrown, as an error of the catalogue: our own connection's error that it wraps, the
+ * status that it names, a request that it cannot send, or else a failure of the provider. Its words go, sanitized, into
+ * `cause`; only those about the request itself reach the caller.
  *
  * @param now Unix milliseconds, for a `Retry-After` that is a date
  */

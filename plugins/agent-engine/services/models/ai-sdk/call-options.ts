@@ -22,8 +22,8 @@ const KNOWN = new Set(
 const MOST_NAMED = 20;
 
 /**
- * Translates a request. Throws `model.rejected` with all parts of the conversation that cannot be sent to the provider. Parameters
- * without a counterpart become warnings. Pure.
+ * Translates a request. Throws `model.rejected` with all parts of the conversation that cannot be sent to the provider.
+ * Parameters without a counterpart become warnings. Pure.
  *
  * @param provider the connection's name (`anthropic`), for what only some providers know
  */
@@ -116,9 +116,9 @@ function toNumber(value: unknown): number | undefined {
 const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 
 /**
- * The request's `reasoning_effort`; undefined leaves it to the provider how much is thought before the answer. Anthropic refuses to continue
- * thinking after a tool call unless it gets the thoughts before that call back. A client that keeps only what OpenAI's format has does not send them:
- * such a step is answered without new thoughts.
+ * The request's `reasoning_effort`; undefined leaves it to the provider how much is thought before the answer.
+ * Anthropic refuses to continue thinking after a tool call unless it gets the thoughts before that call back. A client
+ * that keeps only what OpenAI's format has does not send them: such a step is answered without new thoughts.
  */
 function reasoningEffort(
   { reasoning_effort: effort, messages }: ChatRequest,
@@ -162,8 +162,8 @@ function providerOptions(
 const FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'json_schema']);
 
 /**
- * The parts of a request in a form of another provider's own: tools, choices and calls that are no functions, unknown forms of answers. They
- * cannot be translated, and leaving them out would change what was asked for. Pure.
+ * The parts of a request in a form of another provider's own: tools, choices and calls that are no functions, unknown
+ * forms of answers. They cannot be translated, and leaving them out would change what was asked for. Pure.
  */
 export function unknownForms({
   messages,

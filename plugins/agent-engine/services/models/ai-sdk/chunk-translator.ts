@@ -17,8 +17,8 @@ interface StreamedCall {
 const MOST_CALLS = 1000;
 
 /**
- * Turns the parts of one streamed answer into chunks. The first chunk has the role and comes with the first content, so that a stream that fails
- * before it did not begin. The caller handles `error` parts.
+ * Turns the parts of one streamed answer into chunks. The first chunk has the role and comes with the first content, so
+ * that a stream that fails before it did not begin. The caller handles `error` parts.
  *
  * @param newId makes an id for a call that has none, or that has the id of another call
  */
@@ -103,7 +103,10 @@ export function createChunkTranslator(head: AnswerHead, newId: () => string) {
   }
 
   return {
-    /** The chunks that this part makes; often none. Throws `model.upstream` for an answer that the provider could not finish. */
+    /**
+     * The chunks that this part makes; often none. Throws `model.upstream` for an answer that the provider could not
+     * finish.
+     */
     push(part: LanguageModelV4StreamPart): readonly ChatChunk[] {
       if (isFinished) return [];
       switch (part.type) {

@@ -20,8 +20,9 @@ export interface AnswerHead {
 }
 
 /**
- * A whole answer in OpenAI's format. Thoughts are in `reasoning_content`. What tools of the provider's own did is left out, and so
- * are sources and files, for which the format has no place. Throws `model.upstream` for an answer that was not finished.
+ * A whole answer in OpenAI's format. Thoughts are in `reasoning_content`. What tools of the provider's own did is left
+ * out, and so are sources and files, for which the format has no place. Throws `model.upstream` for an answer that was
+ * not finished.
  *
  * @param newId makes an id for a call that has none, or that has the id of another call
  */
@@ -71,8 +72,8 @@ export function toCompletion(
 }
 
 /**
- * Why the model stopped, in OpenAI's words. Throws `model.upstream` for an answer that the provider did not finish: none is
- * ever made up.
+ * Why the model stopped, in OpenAI's words. Throws `model.upstream` for an answer that the provider did not finish:
+ * none is ever made up.
  */
 export function toFinishReason({ unified, raw }: LanguageModelV4FinishReason): FinishReason {
   switch (unified) {
@@ -116,10 +117,10 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
 }
 
 /*
- * What a provider wants back with the next request and OpenAI's format has no place for: the signatures of thoughts. They
- * travel in extra members of the assistant's message, as Google's and OpenRouter's OpenAI-compatible servers have it:
- * `extra_content` of a tool call, and `reasoning_details` of a message. A client that stores messages unchanged keeps them;
- * without them a provider only forgets what it had thought.
+ * What a provider wants back with the next request and OpenAI's format has no place for: the signatures of thoughts.
+ * They travel in extra members of the assistant's message, as Google's and OpenRouter's OpenAI-compatible servers have
+ * it: `extra_content` of a tool call, and `reasoning_details` of a message. A client that stores messages unchanged
+ * keeps them; without them a provider only forgets what it had thought.
  */
 
 /** One block of thought of an answer, with the signature that makes it acceptable to its provider again. */

@@ -19,9 +19,9 @@ const VERSION = 'v4';
 const INTERFACE_PACKAGE = '@ai-sdk/provider';
 
 /**
- * Loads an AI SDK provider's package, which has to be installed alongside the gateway, and finds its `create…` function. Nothing of it is
- * loaded before. A package that does not depend on the AI SDK's interface is refused unseen: loading one runs its code.
- * Rejects with a sentence that says what to do.
+ * Loads an AI SDK provider's package, which has to be installed alongside the gateway, and finds its `create…`
+ * function. Nothing of it is loaded before. A package that does not depend on the AI SDK's interface is refused unseen:
+ * loading one runs its code. Rejects with a sentence that says what to do.
  */
 export async function loadProvider(packageName: string): Promise<CreateModel> {
   await assertProviderPackage(packageName);

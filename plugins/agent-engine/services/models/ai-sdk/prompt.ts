@@ -14,9 +14,10 @@ import { reasoningDetailsOf, toMetadata } from './completion.ts';
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
 
 /**
- * Translates a conversation; `problems` are the parts that have no form in the AI SDK. System messages come first, wherever they stood: most providers know no other place
- * for them. Results of tools that follow each other become one message. An empty message is left out:
- * providers refuse it. Parts and messages may carry `cache_control`, Anthropic's mark for its prompt cache. Pure.
+ * Translates a conversation; `problems` are the parts that have no form in the AI SDK. System messages come first,
+ * wherever they stood: most providers know no other place for them. Results of tools that follow each other become one
+ * message. An empty message is left out: providers refuse it. Parts and messages may carry `cache_control`, Anthropic's
+ * mark for its prompt cache. Pure.
  */
 export function toPrompt(
   messages: readonly ChatMessage[],
@@ -159,7 +160,8 @@ const AUDIO_TYPES: Readonly<Record<string, string>> = { wav: 'audio/wav', mp3: '
 const DATA_URL = /^data:([a-z0-9.+-]{1,64}\/[a-z0-9.+-]{1,64})((?:;[^,;]{0,64}){0,4}),/i;
 
 /**
- * Translates the parts of OpenAI's format: `text`, `image_url` (`data:` and http), `input_audio`, `file` with `file_data`.
+ * Translates the parts of OpenAI's format: `text`, `image_url` (`data:` and http), `input_audio`, `file` with
+ * `file_data`.
  *
  * @param canFetch whether the provider can load a URL of this type of media by itself
  */

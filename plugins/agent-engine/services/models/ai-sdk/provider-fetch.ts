@@ -20,13 +20,15 @@ interface Call {
 const MOST_ORIGINS = 4;
 
 /**
- * A `fetch` over the gateway's own connections, so that a call through an AI SDK package has the same pool, deadlines, retries,
- * errors and cancellation as one of the gateway's own client. It only answers with success: everything else is thrown as an
- * error of `ModelErrors`. Redirects are not followed. Each server has a pool; disposing it breaks the calls that are still in flight.
+ * A `fetch` over the gateway's own connections, so that a call through an AI SDK package has the same pool, deadlines,
+ * retries, errors and cancellation as one of the gateway's own client. It only answers with success: everything else is
+ * thrown as an error of `ModelErrors`. Redirects are not followed. Each server has a pool; disposing it breaks the
+ * calls that are still in flight.
  */
 export function createProviderFetch(rules: ConnectionRules) {
   const connections = new Map<string, ProviderConnection>();
-  // A provider's `fetch` is made once for many calls. Requests find their call by its signal, which the AI SDK passes through.
+  // A provider's `fetch` is made once for many calls. Requests find their call by its signal, which the AI SDK passes
+  // through.
   const calls = new WeakMap<AbortSignal, Call>();
 
   function connect(origin: string): ProviderConnection {
@@ -55,7 +57,9 @@ export function createProviderFetch(rules: ConnectionRules) {
 
   return {
     fetch,
-    /** Binds requests that carry the lifetime's signal to that lifetime. Disposing it closes those that are still open. */
+    /**
+     * Binds requests that carry the lifetime's signal to that lifetime. Disposing it closes those that are still open.
+     */
     begin(lifetime: Lifetime, firstByteMs: number | undefined): Disposable {
       const call: Call = { lifetime, firstByteMs, responses: [] };
       calls.set(lifetime.signal, call);
@@ -73,7 +77,9 @@ export function createProviderFetch(rules: ConnectionRules) {
   };
 }
 
-/** A request outside of any call, such as one for a token: it may take as long as a call, and has a deadline of its own. */
+/**
+ * A request outside of any call, such as one for a token: it may take as long as a call, and has a deadline of its own.
+ */
 function strayCall(signal: AbortSignal | null | undefined, { totalMs, firstByteMs }: Timeouts): Call {
   const deadline = AbortSignal.timeout(totalMs);
   const ends = signal ? AbortSignal.any([signal, deadline]) : deadline;

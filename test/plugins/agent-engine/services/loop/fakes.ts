@@ -33,7 +33,9 @@ import { manualClock } from '../../../../../testing/manual-clock.ts';
 
 const log = pino({ enabled: false });
 
-/** What a scripted model says next: pieces of a stream, `hang` until the call is aborted, or an error that it throws. */
+/**
+ * What a scripted model says next: pieces of a stream, `hang` until the call is aborted, or an error that it throws.
+ */
 export type Piece = ChatDelta | { finish: string } | { usage: Usage } | 'hang' | Error;
 
 /** An answer of text, in pieces. */

@@ -156,7 +156,10 @@ test('tools over HTTP are called with the headers of the resource', async (t) =>
   t.true(server.requests.every(({ authorization }) => authorization === 'secret of env:SEARCH_TOKEN'));
 });
 
-/** A server that is not written with the library, which would refuse some of this; the URL. `isCut`: an answer was not read to its end. */
+/**
+ * A server that is not written with the library, which would refuse some of this; the URL. `isCut`: an answer was not
+ * read to its end.
+ */
 async function startPlainServer(
   t: ExecutionContext,
   tool: object,

@@ -69,7 +69,10 @@ test('no more is asked for than a log holds', (t) => {
   t.is(loggedBytes(50_000_000), 2 * 1024 * 1024);
 });
 
-/** Runs the script as a pod would, as process 1 of a container that bubblewrap makes. Undefined where it is not installed. */
+/**
+ * Runs the script as a pod would, as process 1 of a container that bubblewrap makes. Undefined where it is not
+ * installed.
+ */
 async function runScript(
   t: ExecutionContext,
   code: string,

@@ -31,7 +31,10 @@ const call = fc.record({
 type Call = typeof call extends fc.Arbitrary<infer C> ? C : never;
 type Prices = typeof prices extends fc.Arbitrary<infer P> ? P : never;
 
-/** What a call costs in trillionths of a dollar: tokens at billionths for a thousand of them. Said a second time, apart from the code under test. */
+/**
+ * What a call costs in trillionths of a dollar: tokens at billionths for a thousand of them. Said a second time, apart
+ * from the code under test.
+ */
 function picos({ uncached, output, cacheRead, cacheWrite }: Call, price: Prices): bigint {
   const input = price.input.nanos;
   return (

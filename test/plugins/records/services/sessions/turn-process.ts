@@ -11,7 +11,8 @@ import { Session, SessionMessageEntity } from '../../../../../plugins/records/st
 import { wanted } from './turn-replicas.ts';
 
 /*
- * A process that has begun a turn of the session `killed`, and says so. It stays there until it is killed. Arguments: driver, URL of the database.
+ * A process that has begun a turn of the session `killed`, and says so. It stays there until it is killed. Arguments:
+ * driver, URL of the database.
  */
 const [driver, url] = process.argv.slice(2) as ['postgres' | 'mysql', string];
 const log = pino({ level: 'silent' });

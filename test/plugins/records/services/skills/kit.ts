@@ -24,7 +24,10 @@ export function catalogOf(names: readonly string[], body?: string, version?: str
   );
 }
 
-/** Skills of one replica over object storage that others may share. No skill comes with the gateway, unless a catalog is given. */
+/**
+ * Skills of one replica over object storage that others may share. No skill comes with the gateway, unless a catalog is
+ * given.
+ */
 export function openSkills(
   t: ExecutionContext,
   given: Partial<Pick<FakeServices, 'objects' | 'leases' | 'events' | 'clock'>> = {},

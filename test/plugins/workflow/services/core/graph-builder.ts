@@ -45,8 +45,9 @@ export function human(options: Omit<NodeSketch, 'behavior' | 'retry'> = {}): Nod
 const TYPES = { start: 'start', end: 'end', human: 'human_task', automatic: 'service_task' } as const;
 
 /**
- * A compiled graph without the compiler, so that the rules are tested by themselves. Throws for cycles and unknown nodes; nothing else is
- * checked. A condition that is a function stands in the definition as a comparison of `variables.test`.
+ * A compiled graph without the compiler, so that the rules are tested by themselves. Throws for cycles and unknown
+ * nodes; nothing else is checked. A condition that is a function stands in the definition as a comparison of
+ * `variables.test`.
  */
 export function buildGraph(
   sketches: Readonly<Record<string, NodeSketch>>,

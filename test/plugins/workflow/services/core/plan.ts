@@ -87,7 +87,10 @@ const innerNode = fc.record({
   endWhen: fc.record({ auto: when.auto, human: when.human }),
 });
 
-/** Valid graphs: one start, one or two ends, 1 to 7 nodes between them, each of which can always be completed in some way. */
+/**
+ * Valid graphs: one start, one or two ends, 1 to 7 nodes between them, each of which can always be completed in some
+ * way.
+ */
 export const plans: fc.Arbitrary<Plan> = fc
   .record({
     inner: fc.array(innerNode, { minLength: 1, maxLength: 7, size: 'max' }),
@@ -119,7 +122,10 @@ export const plans: fc.Arbitrary<Plan> = fc
     return { nodes, edges: edges.map((edge, index) => ({ ...edge, when: passable(nodes, edges, index) })) };
   });
 
-/** The first edge of a node that nobody could take on purpose (all ask for a variable, or the node is the start) loses its condition. */
+/**
+ * The first edge of a node that nobody could take on purpose (all ask for a variable, or the node is the start) loses
+ * its condition.
+ */
 function passable(nodes: readonly PlannedNode[], edges: readonly PlannedEdge[], index: number): When {
   const { from, when } = edges[index]!;
   const siblings = edges.filter((edge) => edge.from === from);

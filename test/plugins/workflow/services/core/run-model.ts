@@ -3,9 +3,9 @@ import type { RunStatus, StepStatus, TaskCompletion } from '../../../../../plugi
 import { type Plan, type PlannedNode, RETRY_DELAY } from './plan.ts';
 
 /*
- * What a run has to be, from the log of what was done to it and the specification alone. Nothing is kept up to date: what became of a node after
- * k entries of the log is a question, answered from the same question about its predecessors and about the entry before. Nothing here
- * comes from the engine.
+ * What a run has to be, from the log of what was done to it and the specification alone. Nothing is kept up to date:
+ * what became of a node after k entries of the log is a question, answered from the same question about its
+ * predecessors and about the entry before. Nothing here comes from the engine.
  */
 
 /** What was done to a run, and had an effect. */

@@ -2,7 +2,10 @@ import test from 'ava';
 import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
 import { TestRun } from './test-run.ts';
 
-/* One test for each row of the table of run states (specification 2, States and transitions), and for the definition of a run's status. */
+/*
+ * One test for each row of the table of run states (specification 2, States and transitions), and for the definition of
+ * a run's status.
+ */
 
 const withTask = buildGraph({ start, h: human(), a: auto(), end }, [
   ['start', 'h'],

@@ -23,7 +23,10 @@ export interface TestRunOptions {
   readonly claim?: { readonly worker: string; readonly room: number };
 }
 
-/** A run with its clock and its events, driven by verbs. Nodes are named by id, and verbs speak of their current delivery. */
+/**
+ * A run with its clock and its events, driven by verbs. Nodes are named by id, and verbs speak of their current
+ * delivery.
+ */
 export class TestRun {
   readonly graph: CompiledGraph;
   state: RunState;

@@ -17,7 +17,10 @@ export interface ServiceOptions extends TestEgressOptions {
   readonly mayName?: (port: number) => readonly string[];
 }
 
-/** The real type over the real egress, in front of a server on the loopback interface, which is open unless `allowPrivate` says otherwise. */
+/**
+ * The real type over the real egress, in front of a server on the loopback interface, which is open unless
+ * `allowPrivate` says otherwise.
+ */
 export async function startService(
   t: ExecutionContext,
   handle: Parameters<typeof startServer>[1],

@@ -2,7 +2,10 @@ import test from 'ava';
 import fc from 'fast-check';
 import { FairSlots, WaitingRuns } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
 
-/** Tenants with chains of steps, on slots alone: every step takes one turn, and what is under way ends in the order of `ends`. */
+/**
+ * Tenants with chains of steps, on slots alone: every step takes one turn, and what is under way ends in the order of
+ * `ends`.
+ */
 function work(capacity: number, chains: readonly (readonly number[])[], ends: readonly number[]) {
   const waiting = new WaitingRuns();
   const slots = new FairSlots(capacity, waiting);

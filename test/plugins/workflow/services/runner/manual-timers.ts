@@ -46,7 +46,9 @@ export class ManualTime {
   }
 }
 
-/** Resolves when no promise is left to be carried on: the event loop has turned, and everything here waits for the test. */
+/**
+ * Resolves when no promise is left to be carried on: the event loop has turned, and everything here waits for the test.
+ */
 export async function settle(): Promise<void> {
   await setImmediate();
 }

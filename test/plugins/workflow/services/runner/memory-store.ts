@@ -7,8 +7,8 @@ import type { Commit, Creation, RunStore } from '../../../../../plugins/workflow
 type Method = keyof RunStore;
 
 /**
- * What goes wrong with a call: `lost` was not stored, `unheard` was stored, and the caller is told in both cases that it failed; `away` is what a
- * database says that is not there.
+ * What goes wrong with a call: `lost` was not stored, `unheard` was stored, and the caller is told in both cases that
+ * it failed; `away` is what a database says that is not there.
  */
 export type Fault = 'lost' | 'unheard' | 'away';
 

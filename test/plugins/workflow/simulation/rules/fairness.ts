@@ -4,8 +4,8 @@ import type { World } from '../world.ts';
 const PLACE_MS = 3000;
 
 /**
- * Says which tenant had to wait behind another's crowd: where nothing goes wrong, a run of a tenant with one run takes no longer than its own
- * work, and one sweep and a free place for each step.
+ * Says which tenant had to wait behind another's crowd: where nothing goes wrong, a run of a tenant with one run takes
+ * no longer than its own work, and one sweep and a free place for each step.
  */
 export function checkFairness({ profile, store, deliveries }: World): string[] {
   const crowd = Math.max(...profile.tenants);

@@ -2,7 +2,10 @@ import type { StepStatus } from '../../../../../plugins/workflow/contract.ts';
 import type { NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 
-/** What a reader of the events alone believes of each step. `open`: it is not over, and nobody can tell more from events. */
+/**
+ * What a reader of the events alone believes of each step. `open`: it is not over, and nobody can tell more from
+ * events.
+ */
 type Believed = Exclude<StepStatus, 'pending' | 'running'> | 'open';
 
 /** Says where the fold of a run's events tells something else than its state. */

@@ -4,8 +4,8 @@ import type { StoredWrite } from '../memory-store.ts';
 import { contextOf, decide, route } from '../model.ts';
 
 /**
- * Says where a write routes otherwise than the model: the edges that each newly completed step takes, with the data that it could see and
- * which nodes are to be there now.
+ * Says where a write routes otherwise than the model: the edges that each newly completed step takes, with the data
+ * that it could see and which nodes are to be there now.
  */
 export function checkRouting({ before, after, events }: StoredWrite, graph: Graph): string[] {
   const wrong: string[] = [];
@@ -36,7 +36,10 @@ function variablesOf(payload: JsonObject | undefined): JsonObject {
   return (payload?.variables as JsonObject | undefined) ?? {};
 }
 
-/** A node has a step from the moment that it is decided, and not before; it is skipped when the model says so, and never otherwise. */
+/**
+ * A node has a step from the moment that it is decided, and not before; it is skipped when the model says so, and never
+ * otherwise.
+ */
 function checkNodes(state: RunState, graph: Graph): string[] {
   const wrong: string[] = [];
   const decisions = decide(graph, (nodeId) => {

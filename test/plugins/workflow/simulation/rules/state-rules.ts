@@ -3,7 +3,10 @@ import type { RunStatus, StepStatus } from '../../../../../plugins/workflow/cont
 import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { StoredWrite } from '../memory-store.ts';
 
-/** What a step may become in one write. A write may join several transitions: `running → running` is a redelivery, `failed → running` a retry. */
+/**
+ * What a step may become in one write. A write may join several transitions: `running → running` is a redelivery,
+ * `failed → running` a retry.
+ */
 const NEXT: Readonly<Record<StepStatus | 'none', readonly StepStatus[]>> = {
   none: ['pending', 'running', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'],
   // `pending → waiting` is a human task that was reached while the run was paused.
@@ -16,10 +19,16 @@ const NEXT: Readonly<Record<StepStatus | 'none', readonly StepStatus[]>> = {
   cancelled: [],
 };
 
-/** How far a process's idea of the store's clock may be off, in milliseconds: by half of the time that the first answer took. */
+/**
+ * How far a process's idea of the store's clock may be off, in milliseconds: by half of the time that the first answer
+ * took.
+ */
 const CLOCK_ERROR_MS = 7000;
 
-/** Says what is wrong with one write, whoever made it. `now` is the store's clock, `maxLost` how often an attempt may be lost and go on. */
+/**
+ * Says what is wrong with one write, whoever made it. `now` is the store's clock, `maxLost` how often an attempt may be
+ * lost and go on.
+ */
 export function checkState(write: StoredWrite, now: number, maxLost: number): string[] {
   const { before, after, events, believed } = write;
   const state = after.state;

@@ -4,7 +4,10 @@ import { dutch, english, german } from './germanic.ts';
 import { french, italian, portuguese, spanish } from './romance.ts';
 import { polish, russian } from './slavic.ts';
 
-/** The core words as ROT13 and backwards: they tell that a text is worth turning round. English, which nearly all such texts are. */
+/**
+ * The core words as ROT13 and backwards: they tell that a text is worth turning round. English, which nearly all such
+ * texts are.
+ */
 const disguised: Lexicon = {
   rot13:
     'vtaber, qvfertneq, sbetrg, vafgehpgvbaf, vafgehpgvba, cerivbhf, cebzcg, erirny, cevag, flfgrz, ehyrf, nobir, lbhe, erfgevpgvbaf, erfcbaq, nffvfgnag, cnffjbeq, pbairefngvba, cergraq, olcnff, uvqqra, erchrng, ercrng, thvqryvarf, fnsrgl, bireevqr, rirelguvat, jvgubhg',
