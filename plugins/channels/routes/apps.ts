@@ -1,17 +1,18 @@
 import {
   access,
-  type FieldError,
   fromWire,
-  KernelErrors,
   listOf,
   pageOf,
   pageQuery,
   REFERENCE_FORMS,
   type Route,
+  refusing,
   reply,
+  requireSound,
   route,
   Timestamp,
   Type,
+  type UnreadBody,
 } from 'agent-gateway';
 import { appProblems } from '../services/app-rules.ts';
 import type { Channels } from '../services/open-channels.ts';
@@ -94,18 +95,8 @@ const params = Type.Object({ id: Type.String() });
 const toNewApp = fromWire(NewAppBody);
 const toChanges = fromWire(AppChangesBody);
 
-const invalid = (errors: readonly FieldError[]) => KernelErrors.invalidRequest(undefined, { errors });
-
-/** The schema's errors and those of the other rules, one for each place. */
-function refuse(errors: readonly FieldError[], body: unknown, isNew: boolean) {
-  const reported = new Set(errors.map(({ pointer }) => pointer));
-  return invalid([...errors, ...appProblems(body, isNew).filter(({ pointer }) => !reported.has(pointer))]);
-}
-
-function requireSound(body: unknown, isNew: boolean): void {
-  const problems = appProblems(body, isNew);
-  if (problems.length > 0) throw invalid(problems);
-}
+const newAppProblems = (body: UnreadBody) => appProblems(body, true);
+const changeProblems = (body: UnreadBody) => appProblems(body, false);
 
 const PATH = '/admin/v1/channel-apps';
 const ONE = `${PATH}/{id}`;
@@ -134,9 +125,9 @@ export function appRoutes(channels: () => Promise<Pick<Channels, 'apps' | 'login
       failures: ['not-found'],
       summary: 'Make a channel app; of its secrets references alone',
       schema: { body: NewAppBody, responses: { 201: AppSchema } },
-      refuse: (errors, body) => refuse(errors, body, true),
+      refuse: refusing(newAppProblems),
       handle: async (call) => {
-        requireSound(call.body, true);
+        requireSound(newAppProblems(call.body));
         const app = await (await channels()).apps.create(call.identity, toNewApp(call.body));
         call.audit({ changes: { channel_app_id: app.id, tenant_id: app.tenantId, enabled: app.enabled } });
         return reply.created(toApp(app));
@@ -149,9 +140,9 @@ export function appRoutes(channels: () => Promise<Pick<Channels, 'apps' | 'login
       summary:
         'Change a channel app; absent fields stay as they are. One that is disabled ends its cookie sessions',
       schema: { params, body: AppChangesBody, responses: { 200: AppSchema } },
-      refuse: (errors, body) => refuse(errors, body, false),
+      refuse: refusing(changeProblems),
       handle: async (call) => {
-        requireSound(call.body, false);
+        requireSound(changeProblems(call.body));
         const app = await (await channels()).apps.update(call.identity, call.params.id, toChanges(call.body));
         const changed = Object.keys(call.body).join(',');
         call.audit({ changes: { channel_app_id: app.id, enabled: app.enabled, changed } });

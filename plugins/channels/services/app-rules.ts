@@ -1,10 +1,11 @@
 import {
   type FieldError,
   isSecretReference,
-  KernelErrors,
   REFERENCE_FORMS,
+  requireSound,
   type SecretOrigin,
   type TenantSecretUse,
+  type UnreadBody,
 } from 'agent-gateway';
 import type { AppRow } from '../store/tables.ts';
 import type { Providers } from './providers/providers.ts';
@@ -32,13 +33,11 @@ const WECOM_KEY = /^[^:]+(?::\d+)?$/;
  * references, a key that is not one of WeCom, and a new app without a secret to log in with. The body may break its
  * schema as well.
  */
-export function appProblems(body: unknown, isNew: boolean): readonly FieldError[] {
-  if (typeof body !== 'object' || body === null) return [];
-  const fields = body as Readonly<Record<string, unknown>>;
+export function appProblems(body: UnreadBody, isNew: boolean): readonly FieldError[] {
   const problems: FieldError[] = [];
   for (const name of NAMES) {
     const { field } = REFERENCES[name];
-    const value = fields[field];
+    const value = body[field];
     if (typeof value === 'string' && !isSecretReference(value)) {
       problems.push({
         pointer: `/body/${field}`,
@@ -47,10 +46,10 @@ export function appProblems(body: unknown, isNew: boolean): readonly FieldError[
     }
   }
   if (!isNew) return problems;
-  if (fields.platform === 'wecom' && typeof fields.app_key === 'string' && !WECOM_KEY.test(fields.app_key)) {
+  if (body.platform === 'wecom' && typeof body.app_key === 'string' && !WECOM_KEY.test(body.app_key)) {
     problems.push({ pointer: '/body/app_key', message: 'must be corpid or corpid:agentid' });
   }
-  if (fields.app_secret_ref == null && fields.oauth_secret_ref == null) problems.push(MISSING_SECRET);
+  if (body.app_secret_ref == null && body.oauth_secret_ref == null) problems.push(MISSING_SECRET);
   return problems;
 }
 
@@ -61,9 +60,7 @@ const MISSING_SECRET: FieldError = {
 
 /** Throws `request.invalid` for an app that is left without a secret to log in with. */
 export function requireLoginSecret({ appSecretRef, oauthSecretRef }: References): void {
-  if (appSecretRef == null && oauthSecretRef == null) {
-    throw KernelErrors.invalidRequest(undefined, { errors: [MISSING_SECRET] });
-  }
+  if (appSecretRef == null && oauthSecretRef == null) requireSound([MISSING_SECRET]);
 }
 
 /** The references that were given, null for one that is taken away. */

@@ -9,6 +9,7 @@ import {
   pageQuery,
   parseAuditTime,
   type Route,
+  refusing,
   reply,
   route,
   searchQuery,
@@ -24,7 +25,7 @@ import {
   tenantOfNewKey,
   type WantedKey,
 } from '../services/key-administration.ts';
-import { done, IdParams, MAX_PAGE, Name, refusing } from './common.ts';
+import { done, IdParams, MAX_PAGE, Name } from './common.ts';
 
 const Word = Type.String({ maxLength: 100 });
 

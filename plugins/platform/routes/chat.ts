@@ -1,4 +1,4 @@
-import { access, type Call, type Route, reply, route } from 'agent-gateway';
+import { access, type Call, type Route, refusing, reply, route } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { type ChatCall, type ChatContext, chatCallOf } from '../../agent-engine/contract.ts';
 import type { AgentChat } from '../services/chat/agent-chat.ts';
@@ -15,7 +15,6 @@ import {
   SessionHeaders,
   ToldSession,
 } from './chat-schemas.ts';
-import { refusing } from './common.ts';
 
 /** Room for a few images inside the messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;

@@ -1,13 +1,4 @@
-import {
-  AnyId,
-  type FieldError,
-  type GatewayError,
-  isJsonObject,
-  KernelErrors,
-  type Reply,
-  reply,
-  Type,
-} from 'agent-gateway';
+import { AnyId, type Reply, reply, Type } from 'agent-gateway';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
 export const Name = Type.String({
@@ -36,21 +27,6 @@ export const MarkdownBody = Type.String({
 
 /** Markdown in an answer. */
 export const MarkdownText = Type.String({ description: 'Markdown', examples: ['Likes green tea.'] });
-
-/** The members of a body that was not validated yet. */
-export type UnreadBody = Readonly<Record<string, unknown>>;
-
-/**
- * The `refuse` of a route with rules that its schema cannot express: reports the schema's errors and those of the rules
- * together, each place once (decisions 0.1). A member of the body may have any type, also a wrong one.
- */
-export function refusing(problemsOf: (body: UnreadBody) => readonly FieldError[]) {
-  return (errors: readonly FieldError[], body: unknown): GatewayError => {
-    const reported = new Set(errors.map(({ pointer }) => pointer));
-    const more = isJsonObject(body) ? problemsOf(body).filter(({ pointer }) => !reported.has(pointer)) : [];
-    return KernelErrors.invalidRequest(undefined, { errors: [...errors, ...more] });
-  };
-}
 
 /** Answers 204 once the work is done. */
 export async function done(work: Promise<unknown>): Promise<Reply> {

@@ -12,6 +12,7 @@ import {
   pageOf,
   pageQuery,
   type Route,
+  refusing,
   reply,
   route,
   Timestamp,
@@ -21,7 +22,7 @@ import {
 import type { Static } from 'typebox';
 import type { EgressAdministration } from '../services/egress-administration.ts';
 import { searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { done, IdParams, MAX_PAGE, refusing } from './common.ts';
+import { done, IdParams, MAX_PAGE } from './common.ts';
 
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),

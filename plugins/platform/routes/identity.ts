@@ -6,17 +6,18 @@ import {
   type Clock,
   DEFAULT_TENANT_ID,
   Id,
-  KernelErrors,
   type KernelServices,
   type Route,
+  refusing,
   reply,
+  requireSound,
   route,
   Type,
   withExample,
 } from 'agent-gateway';
 import { expiryProblems, writtenExpiryProblems } from '../services/key-administration.ts';
 import { CreatedKey, ExpiresAt, KEY_HEADERS, keyChanges, toCreatedKey, toExpiry } from './api-keys.ts';
-import { Name, refusing } from './common.ts';
+import { Name } from './common.ts';
 
 /** Name of the first key where the request has none. */
 const FIRST_KEY = 'bootstrap';
@@ -58,8 +59,7 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
           throw AuthErrors.required('Only the static token (SVC_ACP_TOKEN) may do this.');
         }
         const expiresAt = toExpiry(body.expires_at);
-        const errors = expiryProblems(expiresAt, clock.now());
-        if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+        requireSound(expiryProblems(expiresAt, clock.now()));
         const created = await apiKeys.bootstrap({ name: body.name ?? FIRST_KEY, expiresAt });
         call.audit({ changes: keyChanges(created) });
         return reply.created(toCreatedKey(created), KEY_HEADERS);

@@ -5,21 +5,23 @@ import {
   fromWire,
   type Identity,
   isOperator,
-  KernelErrors,
   listOf,
   nullable,
   pageOf,
   pageQuery,
   type Route,
+  refusing,
   reply,
+  requireSound,
   route,
   Timestamp,
   Type,
   toWire,
+  type UnreadBody,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
-import { MAX_PAGE, refusing, type UnreadBody } from './common.ts';
+import { MAX_PAGE } from './common.ts';
 
 /** Prices are stored with nine decimals; a smaller one would be stored as 0. */
 const SMALLEST = 1e-9;
@@ -77,8 +79,7 @@ function tooSmall(body: UnreadBody): readonly FieldError[] {
 
 /** The prices in a body. Throws 400 naming those that are too small to be stored. */
 function toPrices(body: Static<typeof ReplacePricingRule>): Prices {
-  const errors = tooSmall(body);
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  requireSound(tooSmall(body));
   const { inputPer1k, outputPer1k, cacheReadPer1k = null, cacheWritePer1k = null } = read(body);
   return { inputPer1k, outputPer1k, cacheReadPer1k, cacheWritePer1k };
 }

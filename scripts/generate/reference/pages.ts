@@ -56,7 +56,12 @@ const KERNEL: readonly Omit<PagePlan, 'entry'>[] = [
   {
     name: 'errors',
     title: 'Errors',
-    sources: ['foundation/base/gateway-error.ts', 'foundation/base/error-catalogue.ts', 'foundation/errors/'],
+    sources: [
+      'foundation/base/gateway-error.ts',
+      'foundation/base/refusing.ts',
+      'foundation/base/error-catalogue.ts',
+      'foundation/errors/',
+    ],
   },
   { name: 'configuration', title: 'Settings', sources: ['foundation/config/'] },
   {

@@ -1,4 +1,4 @@
-import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
+import { type Clock, type Ids, requireSound } from 'agent-gateway';
 import {
   type AgentFinish,
   type AgentResult,
@@ -60,8 +60,7 @@ export function createAgentChat(parts: AgentChatParts) {
 
   async function start(request: AgentClientRequest, call: ChatCall): Promise<Running> {
     const { agent, model, messages, tools, tool_choice: toolChoice } = request;
-    const errors = [...requestProblems(request), ...clientToolProblems(tools)];
-    if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+    requireSound([...requestProblems(request), ...clientToolProblems(tools)]);
     const turn = await turns.begin(call, {
       agent,
       model,

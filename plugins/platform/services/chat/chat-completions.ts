@@ -1,4 +1,4 @@
-import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
+import { type Clock, type Ids, requireSound } from 'agent-gateway';
 import {
   type ChatCall,
   type ChatChunk,
@@ -58,8 +58,7 @@ export function createChatCompletions(parts: ChatParts) {
   const { models, conversations, guard, metering, clock } = parts;
 
   async function ask({ store, ...request }: ClientRequest, call: ChatCall): Promise<Asked> {
-    const errors = requestProblems(request);
-    if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+    requireSound(requestProblems(request));
     const model = models.resolve(request.model);
     const conversation = await conversations.open(call, {
       messages: request.messages,
