@@ -1,4 +1,4 @@
-import { access, type Route, reply, route } from 'agent-gateway';
+import { access, KernelErrors, type Route, reply, route } from 'agent-gateway';
 import type { HubGene } from '../rules/hub-gene.ts';
 import { INBOX } from '../services/membership.ts';
 import { EnvelopeHeaders, type Gate, HUB_LIMIT, signerOf } from './callers.ts';
@@ -14,7 +14,9 @@ const tag = 'hub-events';
 
 /** @throws request.invalid */
 function requireGene(gene: HubGene | undefined): HubGene {
-  return gene ?? schemas.refuseMember('gene', 'must be a gene of 16 KiB at most');
+  if (gene !== undefined) return gene;
+  const errors = [{ pointer: '/body/gene', message: 'must be a gene of 16 KiB at most' }];
+  throw KernelErrors.invalidRequest(undefined, { errors });
 }
 
 /** What nodes report to the hub, and what hubs deliver to this gateway as a node. */

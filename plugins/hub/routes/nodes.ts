@@ -1,5 +1,15 @@
-import { access, hasAnyScope, isOperator, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
-import { publicKeyProblem } from '../rules/public-key.ts';
+import {
+  access,
+  hasAnyScope,
+  isOperator,
+  pageOf,
+  pageQuery,
+  type Route,
+  refusing,
+  reply,
+  requireSound,
+  route,
+} from 'agent-gateway';
 import { HEARTBEAT_S, type NodeStatus, TTL_S } from '../rules/registration.ts';
 import { HubErrors } from '../services/errors.ts';
 import type { NodeRow } from '../store/tables.ts';
@@ -57,13 +67,11 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
         responses: { 201: schemas.Registered, 200: schemas.Registered },
       },
       failures: ['unauthenticated', 'forbidden'],
+      refuse: refusing(schemas.nodeProblems),
       handle: async (call) => {
         ownerOf(call, gate);
         const { node_id: id, public_key: publicKey, capabilities = [] } = call.body;
-        schemas.requireMembers({
-          endpoint: schemas.urlProblem(call.body.endpoint, 'base'),
-          public_key: publicKeyProblem(publicKey),
-        });
+        requireSound(schemas.nodeProblems(call.body));
         const endpoint = schemas.storedBase(call.body.endpoint);
         const { envelopes } = await gate.load();
         const { request, header } = signedBy('POST', call);
@@ -154,7 +162,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       handle: async (call) => {
         const { id } = call.params;
         const { public_key: publicKey } = call.body;
-        schemas.requireMembers({ public_key: publicKeyProblem(publicKey) });
+        requireSound(schemas.keyProblems(call.body));
         const registry = await nodes();
         const node = await registry.confirm(id, publicKey);
         call.audit({ changes: { node_id: id, public_key: publicKey } });

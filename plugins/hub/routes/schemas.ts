@@ -1,4 +1,5 @@
-import { AnyId, Id, KernelErrors, listOf, Timestamp, Type } from 'agent-gateway';
+import { AnyId, type FieldError, Id, listOf, Timestamp, Type, type UnreadBody } from 'agent-gateway';
+import { publicKeyProblem } from '../rules/public-key.ts';
 
 /** Entries of a page at most. */
 export const MAX_PAGE = 500;
@@ -200,21 +201,30 @@ export const PublishedKey = Type.Object({
 });
 export const PublishedKeys = Type.Object({ keys: Type.Array(PublishedKey) });
 
-/** @throws request.invalid with this member of the body */
-export function refuseMember(member: string, message: string): never {
-  throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: `/body/${member}`, message }] });
+/** Rules for texts in a body, by the names of their members. Of a member that is no text its schema speaks. */
+function textRules(rules: Readonly<Record<string, (text: string) => string | undefined>>) {
+  return (body: UnreadBody): readonly FieldError[] =>
+    Object.entries(rules).flatMap(([name, problemOf]) => {
+      const value = body[name];
+      const message = typeof value === 'string' ? problemOf(value) : undefined;
+      return message === undefined ? [] : [{ pointer: `/body/${name}`, message }];
+    });
 }
 
-/** Refuses a body for each member that has a problem, all together. @throws request.invalid */
-export function requireMembers(problems: Readonly<Record<string, string | undefined>>): void {
-  const errors = Object.entries(problems).flatMap(([member, message]) =>
-    message === undefined ? [] : [{ pointer: `/body/${member}`, message }],
-  );
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
-}
+/** What no schema says of a registration. Whether its address may be called asks DNS: that is checked last. */
+export const nodeProblems = textRules({
+  endpoint: (text) => urlProblem(text, 'base'),
+  public_key: publicKeyProblem,
+});
+
+/** What no schema says of the key that an operator confirms. */
+export const keyProblems = textRules({ public_key: publicKeyProblem });
+
+/** What no schema says of a subscription. Here too DNS is asked last. */
+export const subscriptionProblems = textRules({ callback_url: (text) => urlProblem(text, 'any') });
 
 /** What is wrong with an address of a body; a `base` takes no query. */
-export function urlProblem(text: string, form: 'base' | 'any'): string | undefined {
+function urlProblem(text: string, form: 'base' | 'any'): string | undefined {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     return 'must be an absolute URL with https or http';

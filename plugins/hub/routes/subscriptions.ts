@@ -1,4 +1,4 @@
-import { pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { pageOf, pageQuery, type Route, refusing, reply, requireSound, route } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
 import type { Shown } from '../services/subscriptions.ts';
 import type { DeadLetter } from '../store/deliveries.ts';
@@ -55,10 +55,11 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       summary: 'Subscribe to what nodes report',
       schema: { body: schemas.Subscribe, responses: { 201: schemas.Subscription } },
       failures: ['conflict'],
+      refuse: refusing(schemas.subscriptionProblems),
       handle: async (call) => {
         const owner = ownerOf(call, gate);
         const { events, filter } = call.body;
-        schemas.requireMembers({ callback_url: schemas.urlProblem(call.body.callback_url, 'any') });
+        requireSound(schemas.subscriptionProblems(call.body));
         const callbackUrl = new URL(call.body.callback_url).href;
         const minConfidence = filter?.min_confidence ?? undefined;
         const added = await (await subscriptions()).add(owner, { callbackUrl, events, minConfidence });

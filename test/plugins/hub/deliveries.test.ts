@@ -244,6 +244,13 @@ test('subscriptions belong to who made them', async (t) => {
       pointer,
     );
   }
+  const bad = { callback_url: 'ftp://nowhere', events: ['gene_cloned'], filter: { min_confidence: 2 } };
+  const all = await keyed(hub, 'POST', SUBSCRIPTIONS, bad);
+  t.deepEqual(all.body.errors.map((error: { pointer: string }) => error.pointer).toSorted(), [
+    '/body/callback_url',
+    '/body/events/0',
+    '/body/filter/min_confidence',
+  ]);
   const inner = { callback_url: 'http://169.254.169.254/', events: BOTH };
   t.like(await keyed(hub, 'POST', SUBSCRIPTIONS, inner), { status: 403, body: { code: 'egress.denied' } });
 });

@@ -153,6 +153,18 @@ test('what is no node is refused, and inner addresses are when they are written'
     twice.body.errors.map((error: { pointer: string }) => error.pointer),
     ['/body/endpoint', '/body/public_key'],
   );
+  const all = await register(hub, node, 'nowhere', { node_id: 'a b', public_key: 'abc', capabilities: 7 });
+  t.deepEqual(
+    all.body.errors.map((error: { pointer: string }) => error.pointer).toSorted(),
+    ['/body/capabilities', '/body/endpoint', '/body/node_id', '/body/public_key'],
+    'what the schema refuses hides no other rule',
+  );
+  const mistyped = await register(hub, node, 'nowhere', { node_id: 7, public_key: {} });
+  t.deepEqual(mistyped.body.errors.map((error: { pointer: string }) => error.pointer).toSorted(), [
+    '/body/endpoint',
+    '/body/node_id',
+    '/body/public_key',
+  ]);
   const named = await register(hub, node, 'https://8.8.8.8', { node_id: 'a b', capabilities: ['a b'] });
   for (const { message } of named.body.errors) t.notRegex(message, /pattern/);
   for (const inner of ['http://127.0.0.1:8080', 'http://169.254.169.254', 'http://localhost', 'http://[::1]'])
