@@ -1,4 +1,4 @@
-import { AnyId, Id, KernelErrors, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
+import { AnyId, Id, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
 import { SHARING_MODES } from '../contract.ts';
 import type { Change } from '../services/sharing/add-version.ts';
 import { NAME_LENGTH, REASON_LENGTH } from '../store/tables.ts';
@@ -26,10 +26,15 @@ const Signature = {
 
 export const IdParams = Type.Object({ id: AnyId });
 export const HistoryQuery = pageQuery({ defaultLimit: 50 });
+/** One version of an `If-Match`: an entity tag, or its number alone. */
+const TAG = '(?:W/)?"([^",]*)"|(\\d{1,10})';
+const ONE_TAG = new RegExp(`^(?:${TAG})$`);
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({
       maxLength: 400,
+      pattern: `^\\s*(?:\\*|(?:${TAG})(?:\\s*,\\s*(?:${TAG}))*)\\s*$`,
+      patternErrorMessage: 'must be the version, as the ETag says it ("3"), or *',
       description: 'The version that the change is meant for; else 412',
     }),
   ),
@@ -104,24 +109,11 @@ export function changeOf(by: string, reason: string | undefined, header: string 
   return { by, reason: reason ?? null, expects: (version) => matches(header, version) };
 }
 
-/** One version of an `If-Match`. Weak tags count too, since proxies that compress turn strong tags into weak ones. */
-const TAG = /^(?:(?:W\/)?"([^"]*)"|(\d{1,10}))$/;
-
+/** Weak tags count too, since proxies that compress turn strong tags into weak ones. */
 function matches(header: string | undefined, version: number): boolean {
   if (header === undefined || header.trim() === '*') return true;
   return header.split(',').some((part) => {
-    const tag = TAG.exec(part.trim());
-    if (tag === null)
-      throw KernelErrors.invalidRequest(undefined, {
-        errors: [
-          { pointer: '/headers/if-match', message: 'must be the version, as the ETag says it ("3"), or *' },
-        ],
-      });
-    return (tag[1] ?? tag[2]) === `${version}`;
+    const [, tag, number] = ONE_TAG.exec(part.trim()) ?? [];
+    return (tag ?? number) === `${version}`;
   });
-}
-
-/** The error that names a member of the body. */
-export function badMember(pointer: string, message: string) {
-  return KernelErrors.invalidRequest(undefined, { errors: [{ pointer, message }] });
 }

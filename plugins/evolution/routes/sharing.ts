@@ -1,13 +1,17 @@
 import {
   access,
   type Call,
+  type FieldError,
   livingTenant,
   pageOf,
   type Route,
   reachedTenant,
+  refusing,
   reply,
+  requireSound,
   route,
   type Tenants,
+  type UnreadBody,
 } from 'agent-gateway';
 import { effectiveMode, SHARING_MODES, type SharingMode } from '../contract.ts';
 import { NOTHING_SHARED, type Sharing, type TenantChoice } from '../services/sharing/policies.ts';
@@ -111,6 +115,12 @@ export function globalSharingRoutes(sharing: Sharing): readonly Route[] {
   ];
 }
 
+/** What no schema says of a tenant's choice: a reason alone chooses nothing. */
+function choiceProblems({ reason: _, ...choice }: UnreadBody): readonly FieldError[] {
+  if (Object.keys(choice).length > 0) return [];
+  return [{ pointer: '/body', message: 'must have consume_shared, contribution_mode or labels' }];
+}
+
 /** The sharing policies of tenants (decisions 1.11). */
 export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'get'>): readonly Route[] {
   const globalMode = async () => (await sharing.readGlobal())?.mode ?? 'disabled';
@@ -153,7 +163,9 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       path: TENANT,
       summary: 'Set what a tenant takes and gives; absent fields stay as they are',
       schema: { params, headers: schemas.IfMatch, body: schemas.SetTenant, ...answers },
+      refuse: refusing(choiceProblems),
       handle: async (call) => {
+        requireSound(choiceProblems(call.body));
         const { consume_shared, contribution_mode, labels, reason } = call.body;
         const { id } = call.params;
         await livingTenant(tenants, call.identity, id);
@@ -162,8 +174,6 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
           ...(contribution_mode === undefined ? {} : { contributionMode: contribution_mode }),
           ...(labels === undefined ? {} : { labels }),
         };
-        if (Object.keys(changes).length === 0)
-          throw schemas.badMember('/body', 'must have consume_shared, contribution_mode or labels');
         const change = schemas.changeOf(call.identity.id, reason, call.headers['if-match']);
         const { before, row } = await sharing.setTenant(id, changes, change);
         return audit(call, before, row);

@@ -94,6 +94,16 @@ eachGatewayDatabase(test, 'policies have versions, history and rollback', async 
     [3, 2],
   );
   t.is((await send('PUT', path, { reason: 'nothing' })).status, 400);
+  const pointersOf = async (body: object, match?: string) =>
+    (await send('PUT', path, body, match)).body.errors
+      .map(({ pointer }: { pointer: string }) => pointer)
+      .toSorted();
+  t.deepEqual(await pointersOf({ reason: 7 }, 'x'), ['/body', '/body/reason', '/headers/if-match']);
+  t.deepEqual(await pointersOf({ consume: true, reason: 7 }, '"3", x'), [
+    ...['/body/consume', '/body/reason', '/headers/if-match'],
+  ]);
+  for (const match of ['*', ' "4" ', '9, W/"5"'])
+    t.is((await send('PUT', path, { labels: ['b'] }, match)).status, 200, match);
 
   const other = await makeTenant();
   t.is((await request(path, { token: other.token })).status, 404);
@@ -153,6 +163,21 @@ eachGatewayDatabase(
     const empty = await send('POST', REVOKE, {});
     t.is(empty.status, 400);
     t.is(empty.body.errors[0].pointer, '/body/confirm_all');
+    const pointersOf = async (body: object) =>
+      (await send('POST', REVOKE, body)).body.errors
+        .map(({ pointer }: { pointer: string }) => pointer)
+        .toSorted();
+    t.deepEqual(await pointersOf({ reason: 7, confirm_all: false }), ['/body/confirm_all', '/body/reason']);
+    t.deepEqual(
+      await pointersOf({
+        ...{ task_class: '', source: 'nowhere', source_tenant: 7 },
+        ...{ from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+      }),
+      ['/body/from', '/body/source', '/body/source_tenant', '/body/task_class'],
+    );
+    t.deepEqual(await pointersOf({ from: '2090-12-31T23:59:60Z', to: {}, tsk_class: 'one' }), [
+      ...['/body/from', '/body/to', '/body/tsk_class'],
+    ]);
     const turned = { from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' };
     t.is((await send('POST', REVOKE, turned)).status, 400);
     for (const to of ['2090-12-31T23:59:60Z', '2090-01-01T00:00:00+02']) {

@@ -1,4 +1,4 @@
-import { isUniqueViolation, KernelErrors } from 'agent-gateway';
+import { isUniqueViolation, requireSound } from 'agent-gateway';
 import type { VersionStore } from '../../store/sharing-versions.ts';
 import { SharingErrors } from './errors.ts';
 
@@ -55,10 +55,8 @@ export async function formerVersion<Row extends { readonly version: number }>(
   wanted: number,
   current: number,
 ): Promise<Row> {
-  if (wanted === current) {
-    const message = 'must not be the version that is in force';
-    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/body/version', message }] });
-  }
+  if (wanted === current)
+    requireSound([{ pointer: '/body/version', message: 'must not be the version that is in force' }]);
   const row = await store.find(wanted);
   if (row === undefined) throw SharingErrors.unknownVersion();
   return row;
