@@ -1,15 +1,18 @@
 import {
   access,
+  type FieldError,
   formatDuration,
   Id,
-  KernelErrors,
   listOf,
   nullable,
   pageOf,
   pageQuery,
   type Route,
+  refusing,
+  requireSound,
   route,
   Type,
+  type UnreadBody,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { FOREVER, parseKeep, type RetentionInForce } from '../../records/contract.ts';
@@ -105,7 +108,8 @@ export function retentionRoutes(retention: RetentionAdministration): readonly Ro
         },
       },
       handle: async ({ identity, params: { kind }, query }) => {
-        const keep = readKeep(query.keep, '/query/keep');
+        requireSound(keepProblems(query.keep, '/query/keep'));
+        const keep = readKeep(query.keep);
         const page = pageOf(query, MAX_PREVIEWS);
         const asked = { keep, wanted: query.tenant_id };
         const { previews, total } = await retention.preview(identity, kind, asked, page);
@@ -139,9 +143,11 @@ export function retentionRoutes(retention: RetentionAdministration): readonly Ro
         body: Type.Object({ keep: Keep }, { additionalProperties: false }),
         responses: { 200: Type.Object({ ...RetentionView.properties, tenant_id: Id }) },
       },
+      refuse: refusing(ruleProblems),
       handle: async (call) => {
         const { identity, params, body } = call;
-        const keep = readKeep(body.keep, '/body/keep');
+        requireSound(ruleProblems(body));
+        const keep = readKeep(body.keep);
         const set = await retention.set(identity, params.id, params.kind, keep);
         call.audit({ changes: { kind: params.kind, keep: toKeep(keep) } });
         return { tenant_id: params.id, ...toView(set) };
@@ -158,13 +164,16 @@ export function retentionRoutes(retention: RetentionAdministration): readonly Ro
   ];
 }
 
-/** Throws 400 naming the field. */
-function readKeep(text: string, pointer: string): number | null {
-  const keep = parseKeep(text);
-  if (keep !== undefined) return keep;
-  const message = `must be a duration from 1h to 36500d, or ${FOREVER}`;
-  throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer, message }] });
+/** The problem of a `keep` at this place; of one that is no text its schema speaks. */
+function keepProblems(keep: unknown, pointer: string): readonly FieldError[] {
+  if (typeof keep !== 'string' || parseKeep(keep) !== undefined) return [];
+  return [{ pointer, message: `must be a duration from 1h to 36500d, or ${FOREVER}` }];
 }
+
+const ruleProblems = ({ keep }: UnreadBody) => keepProblems(keep, '/body/keep');
+
+/** The milliseconds of a `keep` without a problem; null is for good. */
+const readKeep = (keep: string) => parseKeep(keep) ?? null;
 
 /** Whole days as `90d`. */
 function toKeep(keep: number | null): string {

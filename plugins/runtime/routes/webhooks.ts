@@ -6,11 +6,13 @@ import {
   pageOf,
   pageQuery,
   type Route,
+  refusing,
   reply,
   route,
   Timestamp,
   Type,
 } from 'agent-gateway';
+import { MAX_PATTERNS, PATTERN_LENGTH, patternProblems } from '../services/webhooks/event-types.ts';
 import { logRecord, webhookRecord } from '../services/webhooks/records.ts';
 import type { Webhooks } from '../services/webhooks/webhooks.ts';
 
@@ -24,9 +26,10 @@ const Url = Type.String({
   description: 'http or https, to a public address or one that the operator opened',
   examples: ['https://hooks.example.com/'],
 });
-const Events = Type.Array(Type.String({ minLength: 1, maxLength: 64, examples: ['workflow.*'] }), {
+const Pattern = Type.String({ minLength: 1, maxLength: PATTERN_LENGTH, examples: ['workflow.*'] });
+const Events = Type.Array(Pattern, {
   minItems: 1,
-  maxItems: 50,
+  maxItems: MAX_PATTERNS,
   description: 'Event types, groups such as workflow.* or agent.run.*, or * for all',
 });
 const Description = Type.String({ maxLength: 1000 });
@@ -80,6 +83,9 @@ const LogSchema = Type.Object({
   delivered_at: Timestamp,
 });
 
+/** Whether a tenant may call the address depends on its egress rules and on DNS: the service checks it, of sound bodies. */
+const refuse = refusing(({ events }) => patternProblems(events));
+
 const query = pageQuery({ defaultLimit: 50 });
 const params = Type.Object({ id: Type.String() });
 
@@ -108,6 +114,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       path: PATH,
       summary: 'Make a webhook; its signing secret is in this answer alone',
       schema: { body: CreateWebhook, responses: { 201: WithSecret } },
+      refuse,
       handle: async (call) => {
         const { url, events = ['*'], description = '', active = true } = call.body;
         const content = { url, events: unique(events), description, active };
@@ -132,6 +139,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       path: ONE,
       summary: 'Change a webhook; absent fields stay as they are',
       schema: { params, body: UpdateWebhook, responses: { 200: One } },
+      refuse,
       handle: async (call) => {
         const { events, url, description, active } = call.body;
         const content = { url, events: events && unique(events), description, active };

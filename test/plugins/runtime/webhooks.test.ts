@@ -131,6 +131,16 @@ test('bad input is refused with the names of its fields', async (t) => {
     t.regex((await refused({ url })).join(), /^\/body\/url /, String(url));
   }
   t.regex((await refused({})).join(), /url/);
+  const pointersOf = (lines: readonly string[]) => lines.map((line) => line.split(' ')[0]).toSorted();
+  const bad = { url: 'nowhere', events: ['workflow.*', 'agent.born', 7, 'x'.repeat(65)], active: 'yes' };
+  const all = ['/body/active', '/body/events/1', '/body/events/2', '/body/events/3', '/body/url'];
+  t.deepEqual(pointersOf(await refused(bad)), all);
+  // An address that needs no DNS.
+  const { id } = await makeWebhook(gateway, { url: 'https://8.8.8.8/' });
+  const change = await gateway.request(`${PATH}/${id}`, { method: 'PUT', body: bad });
+  t.deepEqual(change.body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted(), all);
+  const many = await refused({ url: 'https://example.com', events: Array(51).fill('agent.born') });
+  t.deepEqual(pointersOf(many), ['/body/events'], 'no more patterns are looked at than a webhook may have');
   const ofEvents = await refused({ url: 'https://example.com', events: [] });
   t.regex(ofEvents.join(), /\/body\/events/);
   const unresolved = { url: 'https://hooks.example.invalid/x' };

@@ -28,7 +28,7 @@ import {
 } from '../../store/webhooks.ts';
 import type { Deliveries } from './deliveries.ts';
 import { eventBody } from './event-body.ts';
-import { patternProblem } from './event-types.ts';
+import { patternProblems } from './event-types.ts';
 import { sealPlace } from './send.ts';
 import { MAX_WEBHOOKS } from './webhook-events.ts';
 
@@ -94,11 +94,7 @@ export function createWebhooks(parts: WebhooksParts) {
   const newSecret = () => `whsec_${ids.bytes(SECRET_BYTES).toString('base64')}`;
 
   async function check(tenantId: string, { url, events }: Partial<WebhookContent>): Promise<void> {
-    const problems: FieldError[] = [];
-    for (const [index, pattern] of (events ?? []).entries()) {
-      const message = patternProblem(pattern);
-      if (message !== undefined) problems.push({ pointer: `/body/events/${index}`, message });
-    }
+    const problems = [...patternProblems(events)];
     if (url !== undefined) problems.push(...(await urlProblems(tenantId, url)));
     if (problems.length > 0) throw WebhookErrors.invalid(undefined, { errors: problems });
   }

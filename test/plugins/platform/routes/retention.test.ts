@@ -85,6 +85,15 @@ test('what is wrong with a rule is told by its field, and nobody reaches a forei
   }
   const misspelt = await request(pathOf(own, 'sessions'), { method: 'PUT', body: { keep: '1d', keeps: 1 } });
   t.is(misspelt.status, 400);
+  const all = await request(pathOf(own, 'sessions'), {
+    method: 'PUT',
+    body: { keep: 'soon', keeps: 1, kind: 2 },
+  });
+  t.deepEqual(all.body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted(), [
+    '/body/keep',
+    '/body/keeps',
+    '/body/kind',
+  ]);
   const query = await request('/admin/v1/retention/sessions/preview?keep=1x');
   t.deepEqual([query.status, query.body.errors[0].pointer], [400, '/query/keep']);
   t.is((await request('/admin/v1/retention/sessions/preview')).status, 400);
