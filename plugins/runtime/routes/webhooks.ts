@@ -83,7 +83,9 @@ const LogSchema = Type.Object({
   delivered_at: Timestamp,
 });
 
-/** Whether a tenant may call the address depends on its egress rules and on DNS: the service checks it, of sound bodies. */
+/**
+ * Whether a tenant may call the address depends on its egress rules and on DNS: the service checks it, of sound bodies.
+ */
 const refuse = refusing(({ events }) => patternProblems(events));
 
 const query = pageQuery({ defaultLimit: 50 });

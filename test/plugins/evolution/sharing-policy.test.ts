@@ -170,8 +170,11 @@ eachGatewayDatabase(
     t.deepEqual(await pointersOf({ reason: 7, confirm_all: false }), ['/body/confirm_all', '/body/reason']);
     t.deepEqual(
       await pointersOf({
-        ...{ task_class: '', source: 'nowhere', source_tenant: 7 },
-        ...{ from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+        task_class: '',
+        source: 'nowhere',
+        source_tenant: 7,
+        from: '2026-02-01T00:00:00Z',
+        to: '2026-01-01T00:00:00Z',
       }),
       ['/body/from', '/body/source', '/body/source_tenant', '/body/task_class'],
     );
