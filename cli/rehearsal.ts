@@ -20,7 +20,6 @@ import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import type { Route } from '../kernel/api/route.ts';
 import { openAuthentication } from '../kernel/auth/open-authentication.ts';
-import { kernelServices } from '../kernel/gateway.ts';
 import { pluginRoutes, pluginStatus } from '../kernel/host/admin-routes.ts';
 import { PluginChangeError } from '../kernel/host/errors.ts';
 import { createConfiguration } from '../kernel/host/gateway-configuration.ts';
@@ -34,6 +33,7 @@ import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.
 import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
 import { RouteTable } from '../kernel/http/route-table.ts';
+import { kernelServices } from '../kernel/open-kernel.ts';
 import { VERSION } from '../kernel/version.ts';
 import { reachSqlite } from './reachability.ts';
 
