@@ -94,6 +94,7 @@ export {
   isUniqueViolation,
   writes,
 } from '../foundation/data/database.ts';
+export { RETRY_RACES } from '../foundation/data/retry.ts';
 export type {
   Egress,
   EgressContext,

@@ -21,8 +21,11 @@ export function lostRace(error: unknown): boolean {
   return false;
 }
 
-/** Tries of a statement that is a transaction of its own, after the first. */
-const RETRIES = 5;
+/**
+ * For `transaction`: one that lost a race (deadlock, serialization) has changed nothing and is run again from its start,
+ * up to five times.
+ */
+export const RETRY_RACES = { retries: 5 } as const;
 
 /** True for what loses a race at once. */
 function deadlocked(error: unknown): boolean {
@@ -38,7 +41,7 @@ function deadlocked(error: unknown): boolean {
  * nothing, and nobody else could begin it again.
  */
 export function runAlone<T>(statement: () => Promise<T>): Promise<T> {
-  return withRetries(RETRIES, statement, Math.random, deadlocked);
+  return withRetries(RETRY_RACES.retries, statement, Math.random, deadlocked);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Family } from './family.ts';
 import type { MigrationQueries } from './migration.ts';
-import { withRetries } from './retry.ts';
+import { RETRY_RACES, withRetries } from './retry.ts';
 import { NOTES } from './schema/table-owners.ts';
 
 /** A table whose rows belong to tenants, by the column `tenant_id`. */
@@ -33,8 +33,6 @@ export interface TenantTables {
 
 /** Rows of one statement of a purge. */
 const BATCH = 500;
-/** How often a statement that lost a race is tried again. */
-const RETRIES = 5;
 
 /** Tables of the schema in which the gateway is. */
 const EXISTING: Readonly<Record<Family, RawBuilder<{ readonly name: string }>>> = {
@@ -111,7 +109,9 @@ export function createTenantTables({ family, queries, create }: TenantTablesPart
       };
       for (let purged = 0; ; ) {
         signal.throwIfAborted();
-        const { numAffectedRows } = await withRetries(RETRIES, () => statements[family].execute(queries()));
+        const { numAffectedRows } = await withRetries(RETRY_RACES.retries, () =>
+          statements[family].execute(queries()),
+        );
         const count = Number(numAffectedRows ?? 0);
         // Until there is none: PostgreSQL passes over rows that another transaction changes at this moment.
         if (count === 0) return purged;

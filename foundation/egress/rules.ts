@@ -5,6 +5,7 @@ import type { FieldError } from '../base/gateway-error.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Page } from '../base/page.ts';
 import type { Database } from '../data/database.ts';
+import { RETRY_RACES } from '../data/retry.ts';
 import { Tenant, TenantErrors } from '../tables/tenant.ts';
 import { EgressErrors } from './errors.ts';
 import {
@@ -54,8 +55,6 @@ export const MAX_RULES = 1000;
 const MAX_AGE_MS = 1000;
 /** Tenants whose rules are kept in memory. */
 const MAX_TENANTS = 500;
-/** A deadlock with another transaction has changed nothing and may be tried again. */
-const RACES = { retries: 5 };
 
 /** Makes the rules over the table of `egressRegistration`. */
 export function createEgressRules(
@@ -106,7 +105,7 @@ export function createEgressRules(
             throw EgressErrors.tooManyRules(`A tenant can have ${MAX_RULES} egress rules.`);
           }
           await entities.insert(EgressRuleTable, rule);
-        }, RACES);
+        }, RETRY_RACES);
       } finally {
         // Also after a failure: a commit whose answer was lost has happened.
         cache.forget(rule.tenantId);

@@ -3,15 +3,13 @@ import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { causesOf } from '../base/failure.ts';
 import type { Database, Family } from '../data/database.ts';
-import { withRetries } from '../data/retry.ts';
+import { RETRY_RACES, withRetries } from '../data/retry.ts';
 import { TTL } from './lease-request.ts';
 import { type LeasePlace, type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
 import type { HeldName } from './leases.ts';
 
 /** Milliseconds for one statement, with the wait for a connection: far below the leases. */
 const ANSWER_MS = 4_000;
-/** Attempts of a statement that lost a race against another. */
-const RETRIES = 5;
 /** Looks for a free slot before "full" is answered although one may just have become free. */
 const ROUNDS = 8;
 /** Slots that are made at one time. */
@@ -56,7 +54,11 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
    */
   async function run<Row = unknown>(statement: RawBuilder<Row>): Promise<{ rows: Row[]; changed: number }> {
     const attempt = async () => statement.execute(database.system().getKysely() as Kysely<unknown>);
-    const result = await within(ANSWER_MS, 'a statement of the leases', withRetries(RETRIES, attempt));
+    const result = await within(
+      ANSWER_MS,
+      'a statement of the leases',
+      withRetries(RETRY_RACES.retries, attempt),
+    );
     return { rows: result.rows, changed: Number(result.numAffectedRows ?? 0) };
   }
 

@@ -4,6 +4,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import { RETRY_RACES } from '../../foundation/data/retry.ts';
 import { ApiKey } from '../../foundation/tables/api-key.ts';
 import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
@@ -170,7 +171,7 @@ export function createApiKeyStore({
         await database.transaction(async (entities) => {
           const isNew = (await entities.nativeUpdate(ApiKey, { id, revokedAt: null }, revoked)) > 0;
           if (isNew) await lifecycle.keyRevoked(entities, row);
-        }, RACES);
+        }, RETRY_RACES);
       } finally {
         // Also after a failure: a commit whose answer was lost has happened.
         identities.forget(row.hash);
@@ -193,7 +194,7 @@ export function createApiKeyStore({
           const made = await insert(entities, { ...toRecord(old), createdBy });
           await lifecycle.keyRotated(entities, old, made.record.id);
           return made;
-        }, RACES);
+        }, RETRY_RACES);
       } finally {
         if (hash !== undefined) identities.forget(hash);
       }
@@ -202,13 +203,10 @@ export function createApiKeyStore({
     bootstrap: (settings) =>
       database.transaction(
         (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => create(entities, key)),
-        RACES,
+        RETRY_RACES,
       ),
   };
 }
-
-/** A deadlock with another transaction has changed nothing and may be tried again. */
-const RACES = { retries: 5 };
 
 function within<W extends object>(where: W, tenantId: string | undefined): W & { tenantId?: string } {
   return tenantId === undefined ? where : { ...where, tenantId };

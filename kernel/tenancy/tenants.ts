@@ -3,6 +3,7 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import { RETRY_RACES } from '../../foundation/data/retry.ts';
 import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { type ChatContext, Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
@@ -90,8 +91,6 @@ export interface Tenants {
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;
-/** A deadlock with another transaction has changed nothing and may be tried again. */
-const RACES = { retries: 5 };
 
 /** Makes the service. `forgetIdentities` drops the cached credentials of a tenant. */
 export function createTenants(options: {
@@ -138,7 +137,7 @@ export function createTenants(options: {
         await entities.nativeUpdate(Tenant, { id }, { ...changes, updatedAt: now });
         await lifecycle.tenantChanged(entities, id, changes);
         return { ...current, ...changes, updatedAt: now };
-      }, RACES);
+      }, RETRY_RACES);
     } finally {
       // Also after a failure: a commit whose answer was lost has happened.
       forget(id);

@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { BoundStatement, FamilyDriver } from '../drivers/driver.ts';
 import { DatabaseDefect } from '../errors.ts';
 import type { Family } from '../family.ts';
-import { runAlone, withRetries } from '../retry.ts';
+import { RETRY_RACES, runAlone, withRetries } from '../retry.ts';
 import { type Conditions, conditions } from './conditions.ts';
 import { insertStatement } from './insert-statement.ts';
 import { type PlainEntity, plainEntity } from './plain-entity.ts';
@@ -84,9 +84,6 @@ export interface PageQuery<E, Field extends keyof E & string = keyof E & string>
 
 /** Rows that one statement of an erasure deletes. */
 const ERASED = 1_000;
-
-/** How often a transaction of several writes that lost a race is tried again. */
-const RETRIES = 5;
 
 /** Makes the short way over the connections of an ORM. */
 export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Family): PlainRows {
@@ -173,7 +170,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
       if (place.transaction !== undefined) return runInOrder(run, ready, place);
       // It holds the only lock before it writes, and has waited for that for the longest time that is allowed.
       if (writeAtOnce !== undefined) return writeAtOnce(ready.map(toBound));
-      return withRetries(RETRIES, () =>
+      return withRetries(RETRY_RACES.retries, () =>
         family === 'postgres' ? runAsMessage(runFused, ready, place) : runUndoable(run, ready, begin),
       );
     },

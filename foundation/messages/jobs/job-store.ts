@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
 import type { Page } from '../../base/page.ts';
 import type { Database, Family } from '../../data/database.ts';
-import { withRetries } from '../../data/retry.ts';
+import { RETRY_RACES, withRetries } from '../../data/retry.ts';
 import type { JobState } from './jobs.ts';
 
 /** How an attempt ended. `returned`: it was broken off by a stop and does not count. */
@@ -61,8 +61,6 @@ export interface Swept {
 
 /** How long dead jobs are kept. */
 const KEEP_DEAD_MS = 14 * 24 * 3_600_000;
-/** Attempts of a statement that lost a race against another. */
-const RETRIES = 5;
 
 export type JobStore = ReturnType<typeof createJobStore>;
 
@@ -87,7 +85,7 @@ export function createJobStore(
   async function run<Row = unknown>(statement: RawBuilder<Row>) {
     const attempt = async () =>
       statement.execute(database.system().getKysely() as unknown as Kysely<unknown>);
-    const result = await withRetries(RETRIES, attempt);
+    const result = await withRetries(RETRY_RACES.retries, attempt);
     return { rows: result.rows as Row[], changed: Number(result.numAffectedRows ?? 0) };
   }
 

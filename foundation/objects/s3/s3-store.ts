@@ -177,9 +177,21 @@ function sizeIn(contentRange: string | undefined): number | undefined {
 /** Keys that one request may delete. */
 const BATCH = 1000;
 
-function pageOf(client: S3, Bucket: string, Prefix: string, after: string | undefined, MaxKeys: number) {
+/** @throws Error where the store does not go on after `after`: whoever reads to the end would never come there. */
+async function pageOf(
+  client: S3,
+  Bucket: string,
+  Prefix: string,
+  after: string | undefined,
+  MaxKeys: number,
+) {
   const input = { Bucket, Prefix, MaxKeys, ...(after ? { StartAfter: after } : {}) };
-  return call((abortSignal) => client.listObjectsV2(input, { abortSignal }));
+  const page = await call((abortSignal) => client.listObjectsV2(input, { abortSignal }));
+  const first = page.Contents?.[0]?.Key;
+  // S3 sorts keys by the bytes of their UTF-8.
+  if (after && first !== undefined && Buffer.compare(Buffer.from(first), Buffer.from(after)) <= 0)
+    throw new Error('S3 lists from the beginning again: the store ignores StartAfter, which lists need');
+  return page;
 }
 
 /** Deletes everything whose key begins with `prefix`, from the first key to the last, 1000 at a time. */

@@ -12,6 +12,7 @@ import {
   livingTenant,
   narrowedTo,
   type Page,
+  RETRY_RACES,
   reachOf,
   SecretErrors,
   type SecretOrigin,
@@ -41,9 +42,6 @@ export interface NewApp extends References {
 export interface AppChanges extends References {
   readonly enabled?: boolean | undefined;
 }
-
-/** A transaction that was rolled back because of a deadlock has changed nothing and may be retried. */
-const RACES = { retries: 5 };
 
 /** What administrators do with channel apps (decisions 0.6, 1.10). Apps out of the caller's reach are not there. */
 export type Apps = ReturnType<typeof createApps>;
@@ -169,7 +167,7 @@ export function createApps(parts: {
           await entities.update(AppTable, { id }, changes);
           if (!after.enabled) await entities.delete(SessionTable, { channelAppId: id });
           return after;
-        }, RACES);
+        }, RETRY_RACES);
       } finally {
         // Also after a failure: the commit may have happened although its answer was lost.
         if (wanted.enabled === false) ended({ tenant_id: tenantId, channel_app_id: id });
@@ -182,7 +180,7 @@ export function createApps(parts: {
       const { tenantId } = app;
       try {
         const entities = database.forTenant(tenantId);
-        if (!(await entities.transaction((inside) => deleteApp(inside, id), RACES))) {
+        if (!(await entities.transaction((inside) => deleteApp(inside, id), RETRY_RACES))) {
           throw ChannelErrors.appNotFound();
         }
         return app;

@@ -5,6 +5,7 @@ import {
   isUuid,
   narrowedTo,
   type Page,
+  RETRY_RACES,
   reachOf,
 } from 'agent-gateway';
 import { type BindingFilter, findBinding, pageOfBindings, revokeBinding } from '../store/bindings.ts';
@@ -45,7 +46,7 @@ export function createBindings(parts: {
       try {
         await database
           .forTenant(tenantId)
-          .transaction((entities) => revokeBinding(entities, binding, new Date(clock.now())), { retries: 5 });
+          .transaction((entities) => revokeBinding(entities, binding, new Date(clock.now())), RETRY_RACES);
       } finally {
         // Also after a failure: the commit may have happened although its answer was lost.
         ended({ tenant_id: tenantId, user_id: userId });

@@ -5,6 +5,7 @@ import {
   type Identity,
   type Ids,
   livingTenant,
+  RETRY_RACES,
   type Secrets,
   type TenantEntityManager,
   type Tenants,
@@ -71,9 +72,6 @@ interface LoginsParts {
   readonly publicUrl: string | undefined;
   readonly counted: Counted;
 }
-
-/** A transaction that was rolled back because of a deadlock has changed nothing and may be retried. */
-const RACES = { retries: 5 };
 
 /** The way in through a channel (decisions 1.10). */
 export type Logins = ReturnType<typeof createLogins>;
@@ -175,7 +173,7 @@ export function createLogins(parts: LoginsParts) {
     const hash = userHash(hashSecret, { platform, appKey, id });
     const ended = await database
       .forTenant(tenantId)
-      .transaction((entities) => admit(entities, begun, hash), RACES);
+      .transaction((entities) => admit(entities, begun, hash), RETRY_RACES);
     note({ id: ended.userId, tenantId, method: CHANNEL_SESSION });
     return ended;
   }

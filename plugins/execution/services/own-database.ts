@@ -1,9 +1,7 @@
 import type { Database, Erasure, Tenants } from 'agent-gateway';
+import { RETRY_RACES } from 'agent-gateway';
 import type { OpenedEngine } from '../../workflow/contract.ts';
 import type { JobStorage } from './open-engine.ts';
-
-/** How often an erasure that lost a race is retried. */
-const RETRIES = 5;
 
 /** Erases a tenant's jobs, or those of one of its users, in their own database. A repeated call erases what is left. */
 export async function eraseJobs(
@@ -12,12 +10,9 @@ export async function eraseJobs(
   erasure: Erasure,
 ): Promise<void> {
   const entities = database.forTenant(tenantId);
-  await entities.transaction(
-    async (inside) => {
-      await archive.erase(inside, erasure);
-    },
-    { retries: RETRIES },
-  );
+  await entities.transaction(async (inside) => {
+    await archive.erase(inside, erasure);
+  }, RETRY_RACES);
 }
 
 /** Deletes all rows of a tenant in the database of jobs, and repeats until none is left. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from 'agent-gateway';
+import { RETRY_RACES } from 'agent-gateway';
 import { type GeneRow, GeneTable } from './tables.ts';
 
 /** The genes that nodes have reported, in one database of a hub. */
@@ -23,27 +24,24 @@ export function createGeneStore(database: Pick<Database, 'system' | 'transaction
      * false.
      */
     note: (gene: Omit<GeneRow, 'id' | 'wasPromoted' | 'promotedWith'>): Promise<boolean> =>
-      database.transaction(
-        async (entities) => {
-          const id = rowId(gene.nodeId, gene.geneId);
-          const before = await entities.findOne(GeneTable, { id });
-          if (before?.state === 'revoked' && gene.state !== 'revoked') return false;
-          const wasPromoted = before?.wasPromoted === true || gene.state === 'promoted';
-          const promotedWith =
-            gene.state === 'promoted'
-              ? Math.max(gene.gene.confidence, confidenceOf(before))
-              : (before?.promotedWith ?? null);
-          const row = { ...gene, wasPromoted, promotedWith };
-          // A condition on the state: of a concurrent promotion and revocation the revocation stays, in either order.
-          if (before === null) await entities.insert(GeneTable, { ...row, id });
-          else {
-            const where = gene.state === 'revoked' ? { id } : { id, state: 'promoted' as const };
-            if ((await entities.nativeUpdate(GeneTable, where, row)) === 0) return false;
-          }
-          return true;
-        },
-        { retries: 5 },
-      ),
+      database.transaction(async (entities) => {
+        const id = rowId(gene.nodeId, gene.geneId);
+        const before = await entities.findOne(GeneTable, { id });
+        if (before?.state === 'revoked' && gene.state !== 'revoked') return false;
+        const wasPromoted = before?.wasPromoted === true || gene.state === 'promoted';
+        const promotedWith =
+          gene.state === 'promoted'
+            ? Math.max(gene.gene.confidence, confidenceOf(before))
+            : (before?.promotedWith ?? null);
+        const row = { ...gene, wasPromoted, promotedWith };
+        // A condition on the state: of a concurrent promotion and revocation the revocation stays, in either order.
+        if (before === null) await entities.insert(GeneTable, { ...row, id });
+        else {
+          const where = gene.state === 'revoked' ? { id } : { id, state: 'promoted' as const };
+          if ((await entities.nativeUpdate(GeneTable, where, row)) === 0) return false;
+        }
+        return true;
+      }, RETRY_RACES),
 
     /** Whether a node other than this one has the same content promoted. */
     async isHeldByOthers(nodeId: string, content: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { type InferEntity, raw } from '@mikro-orm/core';
-import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
+import { column, type Database, defineEntity, RETRY_RACES, type TenantEntityManager } from 'agent-gateway';
 
 /** Characters of the name of a kind; the migration `012-retention` has the same. */
 const KIND_LENGTH = 64;
@@ -62,14 +62,11 @@ export async function saveSizes(
   countedAt: Date,
 ): Promise<void> {
   const rows = [...sizes].map(([tenantId, records]) => ({ tenantId, kind, records, countedAt }));
-  await database.transaction(
-    async (em) => {
-      await em.nativeDelete(RetentionSizeRow, { kind });
-      for (let start = 0; start < rows.length; start += BATCH)
-        await em.insertMany(RetentionSizeRow, rows.slice(start, start + BATCH));
-    },
-    { retries: 5 },
-  );
+  await database.transaction(async (em) => {
+    await em.nativeDelete(RetentionSizeRow, { kind });
+    for (let start = 0; start < rows.length; start += BATCH)
+      await em.insertMany(RetentionSizeRow, rows.slice(start, start + BATCH));
+  }, RETRY_RACES);
 }
 
 /** The largest sizes of a kind, `most` of them, with the sum of all. */

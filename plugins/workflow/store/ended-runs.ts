@@ -2,6 +2,7 @@ import {
   createSweptUntil,
   type Database,
   eachRow,
+  RETRY_RACES,
   type RetainedRecords,
   rowsByTenant,
   type TenantEntityManager,
@@ -12,8 +13,6 @@ import type { WorkflowTables } from './tables.ts';
 /** Runs that are deleted in one transaction, and events that one statement deletes. */
 const RUNS = 50;
 const EVENTS = 1_000;
-/** How often a transaction that lost a race is retried. */
-const RETRIES = 5;
 
 /**
  * Milliseconds: a sweep of events goes so far back before the one before it, and one looks at all runs so often. Runs
@@ -79,9 +78,7 @@ export function retainedRuns(
     async *deleteBefore(tenantId, before, signal) {
       const entities = database.forTenant(tenantId);
       for await (const { ids } of endedBefore(entities, tables, { before }, signal)) {
-        const deleted = await entities.transaction((inside) => deleteRuns(inside, tables, ids), {
-          retries: RETRIES,
-        });
+        const deleted = await entities.transaction((inside) => deleteRuns(inside, tables, ids), RETRY_RACES);
         yield deleted.runs;
       }
     },

@@ -1,4 +1,4 @@
-import { column, type Database, defineEntity } from 'agent-gateway';
+import { column, type Database, defineEntity, RETRY_RACES } from 'agent-gateway';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { createEngineSql, nowSql } from './engine-sql.ts';
 import { entityName, LENGTHS } from './rows.ts';
@@ -45,9 +45,6 @@ export function outboxTable(name: string) {
     },
   });
 }
-
-/** How often a change that lost a race is retried. */
-const RETRIES = 5;
 
 /** Names a row of a sink. */
 export interface RowKey {
@@ -103,7 +100,7 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
     if (family !== 'mysql') return (await run(statement)).changed;
     const { numAffectedRows } = await database.transaction(
       (em) => statement.execute(em.getKysely() as Kysely<unknown>),
-      { retries: RETRIES },
+      RETRY_RACES,
     );
     return Number(numAffectedRows ?? 0);
   }

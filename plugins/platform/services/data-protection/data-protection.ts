@@ -9,6 +9,7 @@ import {
   type Jobs,
   type PersonalData,
   type PersonalScope,
+  RETRY_RACES,
   type TenantEntityManager,
   type TenantRecord,
   Type,
@@ -27,8 +28,6 @@ export const DataProtectionErrors = defineErrors({
 
 /** Milliseconds within which records of an erased user that were still being written have reached the database. */
 const LATE_MS = 60_000;
-/** How often a deletion that lost a race in the database is retried. */
-const RETRIES = 5;
 /** The event by which the audit log knows that an export has begun. */
 const EXPORT_BEGUN = 'export.begun';
 /** Tables that a refusal names. */
@@ -170,7 +169,7 @@ export function createDataProtection(parts: DataProtectionParts) {
       const pseudonym = `erased-${ids.opaque()}`;
       const deleted = await database
         .forTenant(tenantId)
-        .transaction((entities) => eraseAll(entities, data, { userId, pseudonym }), { retries: RETRIES });
+        .transaction((entities) => eraseAll(entities, data, { userId, pseudonym }), RETRY_RACES);
       for (const one of data) one.erased?.(scope);
       return { deleted, pseudonym };
     },

@@ -1,9 +1,7 @@
 import type { DurableEvents, TenantEntityManager } from 'agent-gateway';
+import { RETRY_RACES } from 'agent-gateway';
 import { type DeletionReason, type SessionData, SessionsDeleted } from '../../contract.ts';
 import { Session, SessionMessageEntity } from '../../store/sessions.ts';
-
-/** How often a deletion that lost a race in the database is retried. */
-const RETRIES = 5;
 
 /** Which session is deleted, and why. */
 interface SessionDeletion {
@@ -28,16 +26,13 @@ export function deleteWholeSession(
   entities: TenantEntityManager,
   { id, reason, unusedSince }: SessionDeletion,
 ): Promise<boolean> {
-  return entities.transaction(
-    async (inside) => {
-      // The session first: a turn that commits at this moment ends before, so that its messages go too.
-      const unused = unusedSince === undefined ? {} : { updatedAt: { $lt: unusedSince } };
-      if ((await inside.delete(Session, { id, ...unused })) === 0) return false;
-      await inside.delete(SessionMessageEntity, { sessionId: id });
-      for (const { remove } of data()) await remove(inside, id);
-      await durableEvents.publish(inside, SessionsDeleted, { session_ids: [id], reason });
-      return true;
-    },
-    { retries: RETRIES },
-  );
+  return entities.transaction(async (inside) => {
+    // The session first: a turn that commits at this moment ends before, so that its messages go too.
+    const unused = unusedSince === undefined ? {} : { updatedAt: { $lt: unusedSince } };
+    if ((await inside.delete(Session, { id, ...unused })) === 0) return false;
+    await inside.delete(SessionMessageEntity, { sessionId: id });
+    for (const { remove } of data()) await remove(inside, id);
+    await durableEvents.publish(inside, SessionsDeleted, { session_ids: [id], reason });
+    return true;
+  }, RETRY_RACES);
 }

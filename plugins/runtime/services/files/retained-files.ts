@@ -1,9 +1,6 @@
-import { type Database, type RetainedRecords, rowsByTenant } from 'agent-gateway';
+import { type Database, RETRY_RACES, type RetainedRecords, rowsByTenant } from 'agent-gateway';
 import { FileEntity } from '../../store/files.ts';
 import type { Files } from './files.ts';
-
-/** How often a deletion that lost a race in the database is retried. */
-const RETRIES = 5;
 
 /** Uploaded files, which are deleted with their contents. */
 export function retainedFiles(
@@ -22,9 +19,7 @@ export function retainedFiles(
       const entities = database.forTenant(tenantId);
       for (let deleted = -1; deleted !== 0; ) {
         signal.throwIfAborted();
-        deleted = await entities.transaction((inside) => files.removeBefore(inside, before), {
-          retries: RETRIES,
-        });
+        deleted = await entities.transaction((inside) => files.removeBefore(inside, before), RETRY_RACES);
         yield deleted;
       }
     },

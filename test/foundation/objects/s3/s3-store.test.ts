@@ -105,6 +105,25 @@ test('a server that answers everything with a page has stored nothing, and has n
   await t.throwsAsync(space.get('a'), { code: 'objects.unavailable' });
 });
 
+test('a store that ignores where a list goes on does not keep its readers for ever', async (t) => {
+  const listing = createServer((request, response) => {
+    const contents = '<Contents><Key>acme/a</Key><Size>1</Size><ETag>"e"</ETag></Contents>';
+    const body = `<ListBucketResult><IsTruncated>true</IsTruncated>${contents}</ListBucketResult>`;
+    request.resume().once('end', () => response.setHeader('content-type', 'application/xml').end(body));
+  }).listen(0, '127.0.0.1');
+  await once(listing, 'listening');
+  t.teardown(() => listing.close());
+  const { port } = listing.address() as net.AddressInfo;
+  const { objects } = await openForTest(t, `s3://objects?endpoint=http://127.0.0.1:${port}&region=eu-west-1`);
+  const space = objects.forTenant('acme');
+  const { next } = await space.list('');
+  t.truthy(next);
+  const error = await t.throwsAsync<GatewayError>(space.list('', { after: next! }), {
+    code: 'objects.unavailable',
+  });
+  t.regex((error!.cause as Error).message, /ignores StartAfter/);
+});
+
 test('a missing bucket is not an empty one', async (t) => {
   const server = await startS3Server(t);
   const { objects } = await openForTest(t, server.url.replace('test-objects', 'another-bucket'));
