@@ -36,6 +36,7 @@ export const IfMatch = Type.Object({
       pattern: `^\\s*(?:\\*|(?:${TAG})(?:\\s*,\\s*(?:${TAG}))*)\\s*$`,
       patternErrorMessage: 'must be the version, as the ETag says it ("3"), or *',
       description: 'The version that the change is meant for; else 412',
+      examples: ['"3"'],
     }),
   ),
 });

@@ -65,7 +65,7 @@ const TEXTS = [
   '',
 ];
 
-/** Values that fit a schema; where a text must match what none of ours does, the shortest that is likely to. */
+/** Values that fit a schema; where a text must match what none of ours does, the example that the schema shows. */
 export function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const inner = schema as {
     readonly type?: string;
@@ -81,6 +81,7 @@ export function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
     readonly maxLength?: number;
     readonly pattern?: string;
     readonly format?: string;
+    readonly example?: unknown;
   };
   if (inner.enum !== undefined) return fc.constantFrom(...inner.enum);
   if (inner.anyOf !== undefined) return fc.oneof(...inner.anyOf.map(valuesOf));
@@ -104,7 +105,8 @@ export function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
         text.length <= maxLength &&
         (inner.pattern === undefined || new RegExp(inner.pattern, 'u').test(text)) &&
         (inner.format !== 'date-time' || text.includes('T'));
-      return fc.constantFrom('word', ...TEXTS.filter(fits));
+      const shown = typeof inner.example === 'string' ? inner.example : 'word';
+      return fc.constantFrom(fits('word') ? 'word' : shown, ...TEXTS.filter(fits));
     }
     default:
       return fc.jsonValue({ maxDepth: 1 });
