@@ -212,6 +212,7 @@ export {
   type ResourceProblem,
   type ResourceReference,
   type ResourceView,
+  type UnreadResource,
 } from '../foundation/resources/kind.ts';
 export type { ResourceReading, Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';

@@ -22,8 +22,8 @@ export function lostRace(error: unknown): boolean {
 }
 
 /**
- * For `transaction`: one that lost a race (deadlock, serialization) has changed nothing and is run again from its start,
- * up to five times.
+ * For `transaction`: one that lost a race (deadlock, serialization) has changed nothing and is run again from its
+ * start, up to five times.
  */
 export const RETRY_RACES = { retries: 5 } as const;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pointerPath } from '../base/json-pointer.ts';
 import { readYaml, type YamlReading } from '../config/yaml-source.ts';
-import { type Header, readHeader } from './header.ts';
+import { type Header, readHeader, type UnreadDocument } from './header.ts';
 import type { ResourceProblem } from './kind.ts';
 import type { LocatedProblem } from './problem.ts';
 
@@ -19,6 +19,8 @@ export interface SourceDocument {
   readonly id: string | undefined;
   /** Absent when there are problems. */
   readonly header: Header | undefined;
+  /** What a document with a bad header holds, where its kind can be read. */
+  readonly unread: UnreadDocument | undefined;
   /** Changes when the content does; comments, quoting and indentation are no content. */
   readonly hash: string;
   readonly problems: readonly LocatedProblem[];
@@ -79,10 +81,10 @@ function readDocument(file: string, text: string, linesBefore: number): SourceDo
       pointer: '',
       message,
     }));
-    return { ...common, id: undefined, header: undefined, problems };
+    return { ...common, id: undefined, header: undefined, unread: undefined, problems };
   }
-  const { id, header, problems } = readHeader(value);
-  return { ...common, id, header, problems: locate(problems) };
+  const { problems, ...reading } = readHeader(value);
+  return { ...common, ...reading, problems: locate(problems) };
 }
 
 /** One document of a YAML stream. */

@@ -25,7 +25,16 @@ interface HeaderReading {
   readonly id: string | undefined;
   /** Absent when there are problems. */
   readonly header: Header | undefined;
+  /** What there is where there are problems, if it says of which kind it is. */
+  readonly unread: UnreadDocument | undefined;
   readonly problems: readonly ResourceProblem[];
+}
+
+/** A document with a bad header. Its kind tells what else is wrong with it. */
+export interface UnreadDocument {
+  readonly kind: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: unknown;
 }
 
 /** `<kind>/<name>`: neither can hold a slash. */
@@ -48,7 +57,7 @@ export function readHeader(value: unknown): HeaderReading {
   const report = (pointer: string, message: string) => void problems.push({ pointer, message });
   if (!isJsonObject(value)) {
     report('', 'must be a mapping with apiVersion, kind, metadata and spec');
-    return { id: undefined, header: undefined, problems };
+    return { id: undefined, header: undefined, unread: undefined, problems };
   }
   refuseUnknown(value, MEMBERS, '', report);
   const version = text(value, 'apiVersion', '', API_VERSION, 'must be svc/v1', report);
@@ -67,7 +76,10 @@ export function readHeader(value: unknown): HeaderReading {
   const annotations = strings(metadata?.annotations, 'annotations', report);
   if (value.spec === undefined) report('/spec', 'is required');
   const id = kind === undefined || name === undefined ? undefined : resourceId(kind, name);
-  if (problems.length > 0) return { id, header: undefined, problems };
+  if (problems.length > 0) {
+    const unread = kind === undefined ? undefined : { kind, metadata: metadata ?? {}, spec: value.spec };
+    return { id, header: undefined, unread, problems };
+  }
   const about = {
     name: name!,
     ...(description === undefined ? {} : { description }),
@@ -77,6 +89,7 @@ export function readHeader(value: unknown): HeaderReading {
   return {
     id,
     header: { apiVersion: version!, kind: kind!, metadata: about, spec: value.spec },
+    unread: undefined,
     problems,
   };
 }

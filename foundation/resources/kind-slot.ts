@@ -1,9 +1,17 @@
+import { isJsonObject } from '../base/json-object.ts';
 import { createValidator, type Validator } from '../base/json-schema.ts';
 import { deepFreeze } from '../config/read-config.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { SourceDocument } from './document.ts';
 import { KIND_NAME, RESOURCE_NAME, resourceId } from './header.ts';
-import type { Kind, LiveResource, Resource, ResourceReference, ResourceView } from './kind.ts';
+import type {
+  Kind,
+  LiveResource,
+  Resource,
+  ResourceProblem,
+  ResourceReference,
+  ResourceView,
+} from './kind.ts';
 import { closedSchema } from './kind-schema.ts';
 import { type LocatedProblem, reasonOf } from './problem.ts';
 import type { Version } from './version.ts';
@@ -44,7 +52,7 @@ export class KindSlot {
     return this.#live;
   }
 
-  /** Checks a document by the kind's rules; the same document is checked once. */
+  /** Checks a document of this kind, whose header may be bad; the same document is checked once. */
   check(document: SourceDocument, limit: number): CheckedDocument {
     const known = this.#checked.get(document);
     if (known !== undefined) return known;
@@ -115,7 +123,8 @@ type CheckedDocument =
   | { readonly problems: readonly LocatedProblem[] };
 
 /**
- * Checks `spec` by the schema, and only a good one by the kind's own rules. The header must be good. Does not throw.
+ * Checks `spec` by the schema and the kind's rules. A bad header hides no problem of `spec`, and the schema none of the
+ * rules that see unread documents; those for sound ones see no other. The kind must be readable. Does not throw.
  */
 function checkDocument(
   document: SourceDocument,
@@ -123,26 +132,43 @@ function checkDocument(
   check: Validator,
   limit: number,
 ): CheckedDocument {
-  const header = document.header!;
-  const spec: unknown = structuredClone(header.spec);
+  const { header } = document;
+  const { metadata, spec: written } = header ?? document.unread!;
+  const spec: unknown = structuredClone(written);
+  const refused = (found: readonly ResourceProblem[]) => ({
+    problems: [...document.problems, ...document.locate(found.slice(0, limit))].slice(0, limit),
+  });
   try {
-    const misfits = check(spec);
-    if (misfits.length > 0) return { problems: document.locate(misfits.slice(0, limit)) };
+    const misfits = written === undefined ? [] : check(spec);
+    const reported = new Set(misfits.map(({ pointer }) => pointer));
+    const unread = isJsonObject(spec)
+      ? (definition.checkUnread?.({ metadata: { ...metadata }, spec }) ?? [])
+      : [];
+    const problems = [...misfits, ...unread.filter(({ pointer }) => !reported.has(pointer))];
+    if (header === undefined || misfits.length > 0) return refused(problems);
     const resource: Resource = deepFreeze({ ...header, spec });
-    const problems = definition.check?.(resource) ?? [];
-    if (problems.length > 0) return { problems: document.locate(problems.slice(0, limit)) };
+    problems.push(...(definition.check?.(resource) ?? []));
+    if (problems.length > 0) return refused(problems);
     const references = (definition.references?.(resource) ?? []).map((reference) => {
       return { ...reference, id: resourceId(reference.kind, reference.name) };
     });
     const odd = references.find(({ kind, name }) => !NAME.kind.test(kind) || !NAME.resource.test(name));
     if (odd === undefined) return { resource, references };
-    return {
-      problems: document.locate([{ pointer: odd.pointer, message: 'is not the name of a resource' }]),
-    };
+    return refused([{ pointer: odd.pointer, message: 'is not the name of a resource' }]);
   } catch (failure) {
-    const message = `could not be checked: ${reasonOf(failure)}`;
-    return { problems: document.locate([{ pointer: '', message }]) };
+    return refused([{ pointer: '', message: `could not be checked: ${reasonOf(failure)}` }]);
   }
 }
 
 const NAME = { kind: new RegExp(KIND_NAME), resource: new RegExp(RESOURCE_NAME) };
+
+/** All that is wrong with a document whose header is bad, also with its `spec` where its kind is registered. */
+export function problemsOfUnread(
+  document: SourceDocument,
+  kinds: ReadonlyMap<string, KindSlot>,
+  limit: number,
+): readonly LocatedProblem[] {
+  const slot = document.unread && kinds.get(document.unread.kind);
+  const checked = slot?.check(document, limit);
+  return checked !== undefined && 'problems' in checked ? checked.problems : document.problems;
+}

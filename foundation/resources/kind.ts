@@ -36,6 +36,14 @@ export interface ResourceReference {
   readonly lazy?: boolean;
 }
 
+/** A document of agents.d that nobody has accepted yet: its members may be absent, or have any type. */
+export interface UnreadResource {
+  /** `name` and the other members, as they stand there. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** The schema's defaults are filled in where they fit. */
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
 /** Something wrong with a resource. */
 export interface ResourceProblem {
   /** An RFC 6901 pointer into the document (`/spec/base_url`). */
@@ -75,7 +83,13 @@ export interface KindDeclaration<S extends TSchema = TSchema> {
 export interface KindDefinition<S extends TSchema = TSchema, T = unknown> extends KindDeclaration<S> {
   /** The resources that it names. Pure. */
   references?(resource: Resource<Static<S>>): readonly ResourceReference[];
-  /** Rules that the schema cannot say: all problems at once. Pure. */
+  /**
+   * Rules that the schema cannot say, for documents that may break the schema and the rules for `metadata` as well, so
+   * that all their problems are reported together. They pass over members of a wrong type or size, of which the schema
+   * speaks, throw nothing, and do no more work than the document is long. Pure.
+   */
+  checkUnread?(resource: UnreadResource): readonly ResourceProblem[];
+  /** Rules for documents that keep to the schema, in addition to `checkUnread`: all problems at once. Pure. */
   check?(resource: Resource<Static<S>>): readonly ResourceProblem[];
   /**
    * Makes the value that the resource stands for. The old value stays in use meanwhile, and is replaced when all that

@@ -196,12 +196,13 @@ export function readResource(
   const [document, second] = parseSourceFile(NOWHERE, text).documents;
   if (document === undefined) return wrong('holds no resource');
   if (second !== undefined) return wrong('a second document begins here; write one', second.line);
-  if (document.header === undefined) return refused(document.problems);
   const slot = live.kinds.get(kind);
-  if (document.header.kind !== kind || slot === undefined) {
+  const named = document.header?.kind ?? document.unread?.kind;
+  if (named !== undefined && (named !== kind || slot === undefined)) {
     const message = slot === undefined ? `no plugin registers the kind ${kind}` : `must be ${kind} here`;
-    return refused(document.locate([{ pointer: '/kind', message }]));
+    return refused([...document.problems, ...document.locate([{ pointer: '/kind', message }])]);
   }
+  if (named === undefined || slot === undefined) return refused(document.problems);
   const checked = slot.check(document, limit);
   if ('problems' in checked) return refused(checked.problems);
   const locate = (found: readonly ResourceProblem[]) => document.locate(found).map(toError);

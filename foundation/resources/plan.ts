@@ -2,7 +2,7 @@ import { nearestName } from '../base/nearest-name.ts';
 import { buildOrder, wayAround } from './build-order.ts';
 import type { SourceDocument, SourceFile } from './document.ts';
 import type { Resource, ResourceProblem } from './kind.ts';
-import type { CheckedReference, KindSlot, LiveEntry } from './kind-slot.ts';
+import { type CheckedReference, type KindSlot, type LiveEntry, problemsOfUnread } from './kind-slot.ts';
 import type { LocatedProblem } from './problem.ts';
 import type { Version } from './version.ts';
 
@@ -116,7 +116,8 @@ export function plan({ previous, files, kinds, limit, elsewhere }: PlanInput): P
     const first = id === undefined ? undefined : declared.get(id);
     if (first !== undefined) return refuse(document, duplicate(document, first));
     if (id !== undefined) declared.set(id, document);
-    if (document.header === undefined) return { status: 'failed', problems: document.problems };
+    if (document.header === undefined)
+      return { status: 'failed', problems: problemsOfUnread(document, kinds, limit) };
     return stepOf(id!, document);
   }
 

@@ -205,3 +205,36 @@ test('readers never see a mix of old and new resources', async (t) => {
   t.deepEqual(mixes, []);
   t.is(things!.view.list().length, 20);
 });
+
+test('a bad header hides no problem of the spec, nor a bad spec what a rule for unread documents finds', async (t) => {
+  const { resources, register } = await folderWith(t, {
+    'a.yaml': thing('a b', { text: 'red', size: 10, colour: 1 }),
+    'b.yaml': thing('b', { text: 'red', size: 10 }),
+    'c.yaml': thing('c', { text: 'red' }),
+    'd.yaml': 'apiVersion: svc/v1\nkind: Thing\nmetadata: 7\n',
+    'e.yaml': 'apiVersion: svc/v1\nkind: Thing\nmetadata: {name: e, label: x}\nspec: 7\n',
+  });
+  const seen: unknown[] = [];
+  const kind = thingKind(undefined, {
+    checkUnread: ({ metadata, spec }) => {
+      seen.push(metadata.name);
+      return spec.text === 'red' ? [{ pointer: '/spec/text', message: 'must not be red' }] : [];
+    },
+    check: () => [{ pointer: '/spec', message: 'is sound, and refused' }],
+  });
+  (await resources.prepare([register(kind)])).publish();
+  const places = (file: string) =>
+    problemLines(resources)
+      .filter((line) => line.startsWith(file))
+      .map((line) => line.split(': ')[1])
+      .toSorted();
+  t.deepEqual(places('a.yaml'), ['/metadata/name', '/spec/colour', '/spec/size', '/spec/text']);
+  t.deepEqual(places('b.yaml'), ['/spec/size', '/spec/text']);
+  t.deepEqual(places('c.yaml'), ['/spec', '/spec/text']);
+  t.deepEqual(places('d.yaml'), ['/metadata', '/spec']);
+  t.deepEqual(places('e.yaml'), ['/metadata/label', '/spec']);
+  t.deepEqual(seen, ['a b', 'b', 'c'], 'each once, and of no spec that is no mapping');
+  const read = (text: string) => resources.read('Thing', text).errors.map(({ pointer }) => pointer);
+  t.deepEqual(read(thing('a b', { text: 'red', size: 10 })), ['/metadata/name', '/spec/size', '/spec/text']);
+  t.deepEqual(read(thing('a b', { text: '' }, 'Other')), ['/metadata/name', '/kind']);
+});

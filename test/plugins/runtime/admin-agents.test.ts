@@ -124,6 +124,43 @@ test('a definition is checked by the rules of the YAML kind, with lines', async 
   t.is(renamed.body.errors[0].pointer, '/body/yaml/metadata/name');
 });
 
+test('all problems of a definition are told at once: of its name, of its schema, and of other rules', async (t) => {
+  const gateway = await startRuntime(t);
+  const { token } = await gateway.makeTenant();
+  const tools = "tools: [{ref: 'no tool'}, {ref: builtin/x}, {ref: builtin/x}, {ref: 7}, 8]";
+  const bad = `type: chat_model_agent, max_iterations: 0, ${tools}, sub_agents: [{ref: a}, {ref: a}]`;
+  const ofSpec = [
+    ...['/max_iterations', '/sub_agents', '/sub_agents/1/ref'],
+    ...['/tools/0/ref', '/tools/2/ref', '/tools/3/ref', '/tools/4'],
+  ].map((pointer) => `/spec${pointer}`);
+  const told = ['/metadata/name', ...ofSpec];
+  const pointersOf = (errors: readonly { readonly pointer: string }[]) =>
+    errors.map(({ pointer }) => pointer).toSorted();
+  const inBody = told.map((pointer) => `/body/yaml${pointer}`);
+  const made = await post(gateway, token, agentYaml('no name', bad));
+  t.is(made.body.code, 'agent.definition-invalid');
+  t.deepEqual(pointersOf(made.body.errors), inBody);
+  t.deepEqual(
+    pointersOf((await post(gateway, gateway.token, agentYaml('no name', bad))).body.errors),
+    inBody,
+  );
+  const looked = (await post(gateway, token, agentYaml('no name', bad), `${PATH}/validate`)).body;
+  t.deepEqual(pointersOf(looked.errors), told);
+
+  t.is((await post(gateway, token, agentYaml('mine'))).status, 201);
+  for (const name of ['yours', 'no name']) {
+    t.deepEqual(
+      pointersOf((await put(gateway, token, 'mine', agentYaml(name, bad))).body.errors),
+      inBody,
+      name,
+    );
+  }
+  const lost = await put(gateway, token, 'mine', supervisor('yours', 'nobody', 'nowhere'));
+  t.deepEqual(pointersOf(lost.body.errors), [
+    ...['/body/yaml/metadata/name', '/body/yaml/spec/sub_agents/0/ref', '/body/yaml/spec/sub_agents/1/ref'],
+  ]);
+});
+
 test('tools and a model that nobody offers are warnings, with the name that was meant', async (t) => {
   const gateway = await startRuntime(t);
   const { token } = await gateway.makeTenant();

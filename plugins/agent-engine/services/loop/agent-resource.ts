@@ -1,9 +1,11 @@
 import {
   defineKind,
+  isJsonObject,
   type KindDefinition,
   type Resource,
   ResourceErrors,
   type ResourceProblem,
+  type UnreadResource,
 } from 'agent-gateway';
 import type { AgentInfo, AgentSignal } from '../../contract.ts';
 import { AgentKind, type AgentSpec, TOOL_REF_FORMS } from '../../kinds/agent.ts';
@@ -93,7 +95,7 @@ export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
         pointer: `/spec/sub_agents/${index}/ref`,
       })),
     ],
-    check,
+    checkUnread,
     build: (resource, context) => {
       const built = buildAgent(resource, (name) => context.resolve<AgentDefinition>(AgentKind.kind, name)!);
       if ('definition' in built) return built.definition;
@@ -102,28 +104,41 @@ export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
   });
 }
 
-function check({ spec, metadata }: Resource<AgentSpec>): readonly ResourceProblem[] {
+function checkUnread({ spec, metadata }: UnreadResource): readonly ResourceProblem[] {
+  const { type, tools, sub_agents: subAgents } = spec;
   const problems: ResourceProblem[] = [];
   const report = (pointer: string, message: string) => void problems.push({ pointer, message });
-  const { type, tools = [], sub_agents } = spec;
-  for (const [index, { ref }] of tools.entries()) {
-    const pointer = `/spec/tools/${index}/ref`;
+  const toolsBefore = new Set<string>();
+  for (const [pointer, ref] of refsIn(tools, '/spec/tools')) {
     if (!isToolRef(ref)) report(pointer, `is no name of a tool; write ${TOOL_REF_FORMS}`);
-    else if (tools.findIndex((other) => other.ref === ref) < index) report(pointer, 'is named twice');
+    else if (toolsBefore.has(ref)) report(pointer, 'is named twice');
+    toolsBefore.add(ref);
   }
-  if (type === 'supervisor' && (sub_agents ?? []).length === 0)
+  if (
+    type === 'supervisor' &&
+    (subAgents === undefined || (Array.isArray(subAgents) && subAgents.length === 0))
+  )
     report(
-      sub_agents === undefined ? '/spec' : '/spec/sub_agents',
+      subAgents === undefined ? '/spec' : '/spec/sub_agents',
       'a supervisor needs at least one sub-agent',
     );
-  if (type !== 'supervisor' && sub_agents !== undefined)
+  if (type === 'chat_model_agent' && subAgents !== undefined)
     report('/spec/sub_agents', 'is for the type supervisor alone');
-  for (const [index, { ref }] of (sub_agents ?? []).entries()) {
-    const pointer = `/spec/sub_agents/${index}/ref`;
+  const agentsBefore = new Set<string>();
+  for (const [pointer, ref] of refsIn(subAgents, '/spec/sub_agents')) {
     if (ref === metadata.name) report(pointer, 'is this agent itself');
-    else if (sub_agents?.findIndex((other) => other.ref === ref) !== index) report(pointer, 'is named twice');
+    else if (agentsBefore.has(ref)) report(pointer, 'is named twice');
+    agentsBefore.add(ref);
   }
   return problems;
+}
+
+/** The references of a list that may be anything, with their places. */
+function refsIn(list: unknown, at: string): readonly (readonly [pointer: string, ref: string])[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry, index) =>
+    isJsonObject(entry) && typeof entry.ref === 'string' ? [[`${at}/${index}/ref`, entry.ref] as const] : [],
+  );
 }
 
 /** Makes the definition of a checked resource; `resolve` gives the agents that it names. Pure. */

@@ -27,6 +27,7 @@ import {
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { type OwnFile, whyNotOurs, writeOwnFile } from './own-file.ts';
 import { isResourceName } from './resource-name.ts';
+import { nameOf } from './resource-yaml.ts';
 import { MAX_AGENTS } from './tenant-agents.ts';
 
 /** Characters of a definition: every replica keeps a tenant's definitions in memory. */
@@ -134,7 +135,8 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     return found;
   }
 
-  async function checked(tenantId: string, yaml: string, toRequest: TellProblem) {
+  /** `name` is the one that the definition must have; undefined: any. */
+  async function checked(tenantId: string, yaml: string, toRequest: TellProblem, name?: string) {
     if (yaml.length > MAX_DEFINITION && [...yaml].length > MAX_DEFINITION) {
       throw invalid(
         [{ pointer: '', message: `must have at most ${MAX_DEFINITION} characters of YAML` }],
@@ -142,7 +144,9 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
       );
     }
     const { agent, errors, warnings } = await agents.check(tenantId, yaml);
-    if (agent === undefined) throw invalid(errors, toRequest);
+    const isRenamed = name !== undefined && isOther(agent?.name ?? nameOf(yaml), name);
+    const problems = isRenamed ? [...errors, renamed(name)] : errors;
+    if (agent === undefined || problems.length > 0) throw invalid(problems, toRequest);
     return { agent, warnings };
   }
 
@@ -222,11 +226,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     const { source, yaml: before = '' } = await find(caller, name);
     const file = source === 'file' ? ownFile(name, caller) : undefined;
     const yaml = change(before);
-    const { agent, warnings } = await checked(tenantId, yaml, toRequest);
-    if (agent.name !== name) {
-      const message = `must be ${name}: make another agent, and delete this one, to change its name`;
-      throw invalid([{ pointer: '/metadata/name', message }], toRequest);
-    }
+    const { agent, warnings } = await checked(tenantId, yaml, toRequest, name);
     if (file !== undefined) {
       const written = await writeFile(name, { file, yaml, before }, toRequest).catch(ignoreChanged);
       return written && { ...written, warnings };
@@ -308,6 +308,15 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     },
   };
 }
+
+/** Of a name that cannot be one the definition's own check speaks. */
+const isOther = (given: string | undefined, name: string) =>
+  given !== undefined && isResourceName(given) && given !== name;
+
+const renamed = (name: string) => ({
+  pointer: '/metadata/name',
+  message: `must be ${name}: make another agent, and delete this one, to change its name`,
+});
 
 function invalid(problems: readonly Pick<FieldError, 'pointer' | 'message'>[], toRequest: TellProblem) {
   return AgentAdminErrors.invalid(undefined, {

@@ -41,9 +41,21 @@ function hasAliases(document: ReturnType<typeof parseDocument>): boolean {
 
 /** `spec` of a document as it was written; undefined of one that is no YAML, or whose `spec` is no mapping. Pure. */
 export function specOf(yaml: string): Readonly<Record<string, unknown>> | undefined {
+  const spec = membersOf(yaml)?.spec;
+  return isJsonObject(spec) ? spec : undefined;
+}
+
+/** `metadata.name` of a document that may be invalid; undefined where no text can be read there. Pure. */
+export function nameOf(yaml: string): string | undefined {
+  const metadata = membersOf(yaml)?.metadata;
+  const name = isJsonObject(metadata) ? metadata.name : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+function membersOf(yaml: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const spec = parse(yaml)?.spec;
-    return isJsonObject(spec) ? spec : undefined;
+    const document: unknown = parse(yaml);
+    return isJsonObject(document) ? document : undefined;
   } catch {
     // A file may be invalid at any moment; the status reports what is wrong with it.
     return undefined;
