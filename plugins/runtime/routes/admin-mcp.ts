@@ -1,41 +1,33 @@
 import {
   access,
+  type FieldError,
   isOperator,
   listOf,
   pageOf,
   pageQuery,
-  REFERENCE_FORMS,
   type Route,
+  refusing,
   reply,
   route,
   Type,
 } from 'agent-gateway';
-import type { McpServerInfo } from '../../agent-engine/contract.ts';
+import { type McpServerInfo, McpServerSpec, mcpServerProblems } from '../../agent-engine/contract.ts';
 import type { McpAdministration } from '../services/admin/mcp-servers.ts';
 import { requireOperator } from '../services/admin/operator.ts';
 import { ResourceName } from '../services/admin/resource-name.ts';
 import { MAX_PAGE } from './common.ts';
 
-const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), {
-  maxProperties: 50,
-  description: `Values are references to secrets, ${REFERENCE_FORMS}`,
-});
-
-/** An MCP server (decisions 3.2). The kind McpServer checks which members belong to which transport. */
+/** An MCP server (decisions 3.2), as the kind McpServer describes it. */
 const Server = Type.Object(
+  { name: ResourceName, ...McpServerSpec.properties },
   {
-    name: ResourceName,
-    transport: Type.Enum(['stdio', 'sse', 'http']),
-    command: Type.Optional(
-      Type.String({ maxLength: 1_000, description: 'SVC_MCP_STDIO_ALLOW has to list it' }),
-    ),
-    args: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: 100 })),
-    url: Type.Optional(Type.String({ maxLength: 2_000 })),
-    headers: Type.Optional(References),
-    env: Type.Optional(References),
+    // A misspelt reference would be none.
+    additionalProperties: false,
+    examples: [{ name: 'sums', transport: 'http', url: 'https://mcp.example.com/' }],
   },
-  { examples: [{ name: 'sums', transport: 'http', url: 'https://mcp.example.com/' }] },
 );
+
+const inBody = ({ pointer, message }: FieldError) => ({ pointer: `/body${pointer}`, message });
 
 const Tool = Type.Object({
   name: Type.String({ examples: ['add'] }),
@@ -76,10 +68,11 @@ export function mcpRoutes(servers: McpAdministration): readonly Route[] {
       path: PATH,
       summary: 'Make an MCP server, a file of agents.d; for operators',
       schema: { body: Server, responses: { 201: Type.Object({ server: Server }) } },
+      refuse: refusing((body) => mcpServerProblems(body).map(inBody)),
       handle: async (call) => {
         requireOperator(call.identity);
         const { name, transport } = call.body;
-        await servers.create(call.body as McpServerInfo);
+        await servers.create(call.body);
         call.audit({ changes: { mcp_server: name, transport } });
         return reply.created({ server: call.body });
       },

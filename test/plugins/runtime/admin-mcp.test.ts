@@ -16,6 +16,7 @@ test('an operator makes an MCP server, whose tools tenants see and use, and dele
     transport: 'http',
     url: mcp.url,
     headers: { authorization: 'env:MCP_TOKEN' },
+    timeout: 5,
   };
   const made = await gateway.request(PATH, { method: 'POST', body: server });
   t.deepEqual([made.status, made.body], [201, { server }]);
@@ -65,6 +66,34 @@ test('a server that is away is 502, and bad ones are refused with the names of t
   const secret = { authorization: 'Bearer what-belongs-into-no-file' };
   t.is(await refused({ transport: 'http', url: 'http://x', headers: secret }), '/body/headers/authorization');
   t.is((await gateway.request(PATH)).body.total, 1);
+});
+
+test('all problems of a server are told at once, but which programs are listed only of a sound one', async (t) => {
+  const gateway = await startRuntime(t);
+  const { token } = await gateway.makeTenant();
+  const pointersOf = async (body: object, as: string) => {
+    const answer = await gateway.request(PATH, { method: 'POST', body, token: as });
+    t.is(answer.status, 400, JSON.stringify(answer.body));
+    t.notRegex(JSON.stringify(answer.body), /SVC_MCP_STDIO_ALLOW/);
+    return answer.body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted();
+  };
+  const server = {
+    name: '../x',
+    transport: 'http',
+    command: '/bin/sh',
+    headers: { a: 'secret' },
+    timeout: 601,
+  };
+  const misfits = ['/body/command', '/body/headers/a', '/body/name', '/body/timeout', '/body/url'];
+  const program = { name: 'x', transport: 'stdio', command: '/bin/sh', url: 'ftp://x', env: 7, retries: 5 };
+  for (const as of [gateway.token, token]) {
+    t.deepEqual(await pointersOf(server, as), misfits);
+    t.deepEqual(await pointersOf(program, as), ['/body/env', '/body/retries', '/body/url']);
+    t.deepEqual(await pointersOf({ transport: ['http'], url: 7, args: 'x' }, as), [
+      ...['/body/args', '/body/name', '/body/transport', '/body/url'],
+    ]);
+  }
+  t.is((await gateway.request(PATH)).body.total, 0);
 });
 
 test('a program is started when the allow-list has its command; a file with other resources is left alone', async (t) => {

@@ -8,7 +8,8 @@ import {
   type ResourceProblem,
   throttledLog,
 } from 'agent-gateway';
-import { McpServerKind, type McpServerSpec } from '../../kinds/mcp-server.ts';
+import { type McpServerSpec, mcpServerProblems } from '../../contract.ts';
+import { McpServerKind } from '../../kinds/mcp-server.ts';
 import {
   createMcpConnections,
   type McpConnections,
@@ -49,33 +50,22 @@ const MAX_FLAWS = 10;
 export function mcpServerKind(parts: McpKindParts): KindDefinition<typeof McpServerSpec, McpServer> {
   return {
     ...McpServerKind,
+    checkUnread: ({ spec }) => mcpServerProblems(spec).map(inSpec),
     check: (resource) => check(resource, parts.stdioAllow),
     build: ({ metadata, spec }) => build(metadata.name, spec, parts),
     dispose: (server) => server[Symbol.asyncDispose](),
   };
 }
 
+/** Of sound servers alone: which programs the operator lists is not told to who tries malformed ones. */
 function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[]): readonly ResourceProblem[] {
-  const isStdio = spec.transport === 'stdio';
-  const [needed, foreign] = isStdio
-    ? (['command', ['url', 'headers']] as const)
-    : (['url', ['command', 'args', 'env']] as const);
-  const problems: ResourceProblem[] = [];
-  if (spec[needed] === undefined) {
-    problems.push({ pointer: `/spec/${needed}`, message: `is required with transport ${spec.transport}` });
-  }
-  for (const name of foreign) {
-    if (spec[name] === undefined) continue;
-    problems.push({ pointer: `/spec/${name}`, message: `has no meaning with transport ${spec.transport}` });
-  }
-  if (isStdio && spec.command !== undefined && !stdioAllow.includes(spec.command)) {
-    problems.push({
-      pointer: '/spec/command',
-      message: 'is not listed in SVC_MCP_STDIO_ALLOW, so it is not started',
-    });
-  }
-  return problems;
+  if (spec.transport !== 'stdio' || spec.command === undefined || stdioAllow.includes(spec.command))
+    return [];
+  const message = 'is not listed in SVC_MCP_STDIO_ALLOW, so it is not started';
+  return [{ pointer: '/spec/command', message }];
 }
+
+const inSpec = ({ pointer, message }: ResourceProblem) => ({ pointer: `/spec${pointer}`, message });
 
 async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
   const references = Object.values({ ...spec.headers, ...spec.env });

@@ -1,7 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { GatewayError, orAborted, type ResourceLease, type ResourceView } from 'agent-gateway';
-import type { McpServers, ParameterSchema, ToolContext, ToolResult, ToolSource } from '../../contract.ts';
-import type { McpServerSpec } from '../../kinds/mcp-server.ts';
+import type {
+  McpServerSpec,
+  McpServers,
+  ParameterSchema,
+  ToolContext,
+  ToolResult,
+  ToolSource,
+} from '../../contract.ts';
 import { McpErrors, type McpFailure } from './mcp-connections.ts';
 import type { McpServer } from './mcp-server.ts';
 
@@ -46,11 +52,7 @@ export function mcpServers(servers: ResourceView<McpServer>): McpServers {
     mcpToolSource(name, servers).list(tenantId, signal);
 
   return {
-    list: () =>
-      servers.list().map(({ name, resource }) => {
-        const { timeout: _, ...spec } = resource.spec as McpServerSpec;
-        return { name, ...spec };
-      }),
+    list: () => servers.list().map(({ name, resource }) => ({ name, ...(resource.spec as McpServerSpec) })),
     async tools(tenantId, name, signal) {
       if (servers.get(name) === undefined) throw McpErrors.notFound();
       const end = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);

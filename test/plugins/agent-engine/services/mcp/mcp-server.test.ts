@@ -7,8 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import type { LiveResource, Logger, Resource, ResourceView } from '../../../../../kernel/index.ts';
-import type { Tool } from '../../../../../plugins/agent-engine/contract.ts';
-import type { McpServerSpec } from '../../../../../plugins/agent-engine/kinds/mcp-server.ts';
+import type { McpServerSpec, Tool } from '../../../../../plugins/agent-engine/contract.ts';
 import {
   type McpServer,
   mcpServerKind,
@@ -354,7 +353,8 @@ for (const { title, spec, pointers } of [
   },
 ] as const) {
   test(`${title} is a problem of the resource`, (t) => {
-    const problems = kind.check!(resource(spec as McpServerSpec));
+    const made = resource(spec as McpServerSpec);
+    const problems = [...kind.checkUnread!({ metadata: { ...made.metadata }, spec }), ...kind.check!(made)];
     t.deepEqual(
       problems.map(({ pointer }) => pointer),
       [...pointers],
