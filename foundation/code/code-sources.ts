@@ -83,17 +83,25 @@ const IMPORT_TIMEOUT = 30_000;
  * @returns its default export
  * @throws what the import throws, or an Error after 30 s
  */
-export async function importSource(
-  { folder, file, declared }: CodeSource,
-  generation: number,
-): Promise<unknown> {
+export async function importSource(source: CodeSource, generation: number): Promise<unknown> {
+  const { folder, file, declared } = source;
   if (declared !== undefined) admitPackage(await realpath(folder));
   // Node would remember where a link led at the first import.
-  const real = await realpath(file);
+  const real = await realFile(source);
   if (generation > 0 || isOutside(real)) resolveKernelForPlugins();
   const url = pathToFileURL(real).href;
   const imported: Promise<{ default?: unknown }> = import(
     generation === 0 ? url : ofGeneration(url, generation)
   );
   return (await within(IMPORT_TIMEOUT, `importing ${file}`, imported)).default;
+}
+
+async function realFile({ file, declared }: CodeSource): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (cause) {
+    if (declared === undefined || (cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+    const advice = 'build it (npm run build), or run its sources with "path" in the place of "package"';
+    throw new Error(`its package.json exports ${file}, which is not there: ${advice}`, { cause });
+  }
 }

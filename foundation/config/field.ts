@@ -164,11 +164,22 @@ export function annotationOf(schema: TSchema): FieldAnnotation | undefined {
  * The fields and groups of a configuration schema by name. Throws a TypeError for a schema that is not made of fields.
  */
 export function membersOf(schema: TSchema): [string, TSchema][] {
-  const { type, properties } = schema as { type?: unknown; properties?: Record<string, TSchema> };
-  if (type !== 'object' || properties === undefined) {
+  if (!isGroup(schema)) {
     throw new TypeError(
       'A configuration schema is a Type.Object of fields (field.*) and groups (Type.Object)',
     );
   }
-  return Object.entries(properties);
+  const members = Object.entries((schema as { properties: Record<string, TSchema> }).properties);
+  const stray = members.find(([, member]) => annotationOf(member) === undefined && !isGroup(member));
+  if (stray !== undefined) {
+    throw new TypeError(
+      `The setting "${stray[0]}" of a configuration schema is neither a field (field.*) nor a group of fields (Type.Object)`,
+    );
+  }
+  return members;
+}
+
+function isGroup(schema: TSchema): boolean {
+  const { type, properties } = schema as { type?: unknown; properties?: unknown };
+  return type === 'object' && properties !== undefined;
 }

@@ -143,7 +143,7 @@ function assertKnown(
   const unknown = journal.find(({ name, successor }) => successor === null && !known.has(name));
   if (unknown === undefined) return;
   throw new DatabaseStartError(
-    `The database is newer than this build: ${owner} has the migration ${unknown.name}, which this build does not know`,
+    `The database is newer than this build: ${owner} has the migration ${unknown.name}, which this build does not know: run the version that has it, or a newer one`,
   );
 }
 

@@ -165,7 +165,9 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
 
     register<T>(definition: Kind, { plugin, log }: { plugin: string; log: Logger }): KindRegistration<T> {
       if (!new RegExp(KIND_NAME).test(definition.kind)) {
-        throw new Error(`${plugin} registers the kind ${definition.kind}, which is no name for one`);
+        throw new Error(
+          `${plugin} registers the kind ${definition.kind}, which is no name for one: it begins with a capital and has only letters and digits, like NotePreset`,
+        );
       }
       const slot = new KindSlot(definition, plugin, log);
       const registration: KindRegistration<T> = {

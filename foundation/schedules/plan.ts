@@ -51,6 +51,9 @@ function parsed(pattern: string, timezone: string): Cron {
   try {
     // Else croner takes it for one moment, after which there is no time.
     if (pattern.includes(':')) throw new TypeError('it is a moment');
+    const fields = pattern.trim().split(/\s+/).filter(Boolean).length;
+    if (fields !== 5 && !pattern.startsWith('@'))
+      throw new TypeError(`it has ${fields}; they are minute, hour, day, month, day of the week: 0 3 * * *`);
     // By default croner takes `30 2,14 * * *` for an interval, which is left out and comes twice with the clock.
     return new Cron(pattern, { timezone, mode: '5-part', paused: true, fixedTimeRule: 'no-wildcard' });
   } catch (cause) {

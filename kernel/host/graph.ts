@@ -9,8 +9,8 @@ class PluginGraphError extends Error {
 export interface PluginGraph {
   /** Every plugin after those it needs or wants, and otherwise in the order in which they are given. */
   readonly order: readonly string[];
-  /** The owner of a service. */
-  providerOf(serviceId: string): string | undefined;
+  /** The owners of services, by the ids of these. */
+  readonly providers: ReadonlyMap<string, string>;
   /** Owners of what a plugin needs or wants itself. */
   upstreamOf(name: string): readonly string[];
   /** Plugins that need or want a service of `name`, directly or through others. */
@@ -28,7 +28,7 @@ export function buildGraph(plugins: readonly Plugin[]): PluginGraph {
   const order = sort(edges);
   return {
     order,
-    providerOf: (id) => providers.get(id),
+    providers,
     upstreamOf: (name) => edges.get(name) ?? [],
     dependentsOf: (name) => {
       const dependents = new Set<string>();
@@ -104,7 +104,7 @@ export class Catalogue {
   needs(name: string, other: string): boolean {
     const needs: { id: string }[] = Object.values(this.plugins.get(name)?.needs ?? {});
     return needs.some(({ id }) => {
-      const provider = this.graph.providerOf(id);
+      const provider = this.graph.providers.get(id);
       return provider === other || (provider !== undefined && this.needs(provider, other));
     });
   }

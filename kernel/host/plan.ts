@@ -1,3 +1,4 @@
+import { didYouMean } from '../../foundation/base/nearest-name.ts';
 import { type Desired, type Rest, restOf } from '../../foundation/config/desired.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { Catalogue, PluginGraph } from './graph.ts';
@@ -45,10 +46,10 @@ function missingNeed(
   unloaded: readonly string[],
 ): string | undefined {
   for (const ref of Object.values(plugin.needs ?? {}) as { id: string }[]) {
-    const provider = graph.providerOf(ref.id);
+    const provider = graph.providers.get(ref.id);
     if (provider === undefined) {
       const idle = unloaded.length === 0 ? '' : ` of those that may run (${unloaded.join(', ')} may not)`;
-      return `needs ${ref.id}, which no plugin offers${idle}`;
+      return `needs ${ref.id}, which no plugin offers${idle}${didYouMean(ref.id, [...graph.providers.keys()])}`;
     }
     if (!running.includes(provider)) return `needs ${ref.id} of ${provider}, which does not run`;
   }

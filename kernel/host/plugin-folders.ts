@@ -164,7 +164,7 @@ function checkDefinition(exported: unknown, { name, declared }: CodeSource): Plu
   if (plugin.name === name) return plugin;
   throw new Error(
     declared === undefined
-      ? `the folder ${name} holds a plugin that calls itself ${plugin.name}`
+      ? `the folder ${name} holds a plugin that calls itself ${plugin.name}: give both one name`
       : `${declared.at}: ${declared.place} is the plugin ${plugin.name}: call its entry plugins.${plugin.name}`,
   );
 }

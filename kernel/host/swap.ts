@@ -211,7 +211,7 @@ export class PluginSwap {
     const hasTables = [entities, migrations, formerly].some(({ length }) => length > 0);
     const tables = hasTables ? await services.database.register(registration) : undefined;
     const lookUp = (id: string) => {
-      const provider = catalogue.graph.providerOf(id);
+      const provider = catalogue.graph.providers.get(id);
       if (provider === undefined) return undefined;
       const arriving = staged.get(provider)?.instance.effects.provided.get(id);
       return arriving ?? (leaving.has(provider) ? undefined : publication.service(id));

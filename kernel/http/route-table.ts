@@ -23,7 +23,8 @@ export class RouteCollision extends Error {
   readonly owners: readonly [string, string];
 
   constructor(method: string, path: string, first: string, second: string) {
-    super(`${method} ${path} is served by both ${first} and ${second}`);
+    const by = first === second ? `declared twice by ${first}` : `served by both ${first} and ${second}`;
+    super(`${method} ${path} is ${by}`);
     this.owners = [first, second];
   }
 }

@@ -83,7 +83,7 @@ test('a database that is newer than the kernel or a plugin is wrong, in the word
     await newer(owner);
     const { code, stdout } = await check();
     t.is(code, 1);
-    const told = `The database is newer than this build: ${owner} has the migration 900-later, which this build does not know`;
+    const told = `The database is newer than this build: ${owner} has the migration 900-later, which this build does not know: run the version that has it, or a newer one`;
     t.true(stdout.includes(`wrong    database\n  ${told}\n`), stdout);
   }
   await database.close();

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { temporaryFolder } from '../support/gateway-process.ts';
@@ -69,6 +69,11 @@ test('what cannot run is told, and leaves no entry', async (t) => {
   );
   await writeFile(path.join(folder, 'weather/main.ts'), 'export const a = 1;');
   t.regex((await add('../weather')).stderr, /is no plugin: its default export is no definition/);
+  await rm(path.join(folder, 'weather/main.ts'));
+  t.regex(
+    (await add('../weather')).stderr,
+    /cannot be imported: its package\.json exports .*, which is not there: build it \(npm run build\), or run its sources with "path"/,
+  );
   t.regex((await add('../not-there.tgz')).stderr, /^npm install failed in .*\n[\s\S]*ENOENT/);
   t.false((await readdir(deployment)).includes('gateway.yaml'));
   const own = await run(t, ROOT, ['plugins', 'add', 'weather'], env);

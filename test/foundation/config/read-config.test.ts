@@ -266,6 +266,16 @@ test('the hash is the same for equal configurations and another for every change
   t.is(new Set(await Promise.all(different.map(hash))).size, different.length);
 });
 
+test('a member that is neither a field nor a group of fields is named', (t) => {
+  for (const member of [Type.String(), Type.Record(Type.String(), Type.String())]) {
+    const schema = Type.Object({ group: Type.Object({ limit: member }) });
+    t.throws(() => readConfig(schema, { env: {} }), {
+      message:
+        'The setting "limit" of a configuration schema is neither a field (field.*) nor a group of fields (Type.Object)',
+    });
+  }
+});
+
 test('the description lists every setting with its default, nested ones with their path', (t) => {
   const rows = describeConfig(Config);
   t.deepEqual(

@@ -117,7 +117,9 @@ test('two plugins cannot register one kind, and both are named', async (t) => {
   await t.throwsAsync(resources.prepare([register(thingKind(), 'one'), register(thingKind(), 'two')]), {
     message: 'one and two both register the kind Thing',
   });
-  t.throws(() => register(thingKind(undefined, {}, 'thing')), { message: /thing, which is no name for one/ });
+  t.throws(() => register(thingKind(undefined, {}, 'thing')), {
+    message: /thing, which is no name for one: it begins with a capital/,
+  });
   t.deepEqual((await resources.reload()).loaded, 0);
 });
 

@@ -60,6 +60,9 @@ test('what is no pattern, no time zone, or has no time is refused with the reaso
   ]) {
     t.throws(() => cronPlan(pattern), { instanceOf: TypeError, message: new RegExp(RegExp.escape(pattern)) });
   }
+  t.throws(() => cronPlan('every day'), {
+    message: /it has 2; they are minute, hour, day, month, day of the week: 0 3 \* \* \*$/,
+  });
   for (const zone of ['Mars/Olympus', '']) {
     const message = `"${zone}" is no time zone of the IANA database`;
     t.throws(() => cronPlan('0 3 * * *', zone), { instanceOf: TypeError, message });

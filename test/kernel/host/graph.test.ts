@@ -28,8 +28,8 @@ test('dependents are found through others', (t) => {
     plugin('four'),
   ]);
   t.deepEqual([...graph.dependentsOf('one')], ['two', 'three']);
-  t.is(graph.providerOf(A.id), 'one');
-  t.is(graph.providerOf(C.id), undefined);
+  t.is(graph.providers.get(A.id), 'one');
+  t.is(graph.providers.get(C.id), undefined);
 });
 
 test('a cycle is refused and all its members are named', (t) => {

@@ -35,6 +35,18 @@ test('what needs a plugin that does not run waits; what only wants it runs', (t)
   t.deepEqual(plan({ plugins: [car, radio] }), { run: ['radio'], idle: { car: 'waiting' } });
 });
 
+test('a service that no plugin offers is named with the one that was probably meant', (t) => {
+  const lorry = testPlugin('lorry', { needs: { engine: serviceRef<object>('engine.engines') } });
+  const graph = buildGraph([engine, lorry]);
+  const plugins = new Map([engine, lorry].map((one) => [one.name, one]));
+  const desired = parseGatewayFile('gateway.yaml', undefined);
+  const { idle } = planRun({ graph, plugins, desired, only: [], failed: new Set() });
+  t.is(
+    idle.get('lorry')?.reason,
+    'needs engine.engines, which no plugin offers, did you mean engine.engine?',
+  );
+});
+
 test('SVC_PLUGINS stops all others', (t) => {
   t.deepEqual(plan({ only: ['engine'] }), { run: ['engine'], idle: { car: 'stopped', radio: 'stopped' } });
 });

@@ -70,7 +70,10 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
   t.regex(errors.empty ?? '', /has no definition as its default export/);
   t.is(errors.fine, 'loaded');
   t.is(errors.kernel, 'the gateway itself is called kernel: the plugin needs another name');
-  t.regex(errors.other ?? '', /the folder other holds a plugin that calls itself misnamed/);
+  t.regex(
+    errors.other ?? '',
+    /the folder other holds a plugin that calls itself misnamed: give both one name/,
+  );
 });
 
 test('an import that leads nowhere is reported with its line, and with what was probably meant', async (t) => {

@@ -74,6 +74,8 @@ test('what is mounted below a prefix answers there and below', (t) => {
 test('one method and path of two owners is refused, whatever the parameters are called', (t) => {
   const routes = [compiled('GET', '/v1/x/{id}', 'one'), compiled('GET', '/v1/x/{name}', 'two')];
   t.throws(() => new RouteTable(routes), { message: /served by both one and two/ });
+  const twice = [compiled('GET', '/v1/x', 'one'), compiled('GET', '/v1/x', 'one')];
+  t.throws(() => new RouteTable(twice), { message: 'GET /v1/x is declared twice by one' });
 });
 
 test('a prefix that is mounted, and a route at it or below it, are refused', (t) => {
