@@ -311,9 +311,24 @@ function messageOf(error: SchemaError): string {
     case 'anyOf':
     case 'oneOf':
       return 'has none of the allowed forms';
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      return `must have at least ${counted(error)}`;
+    case 'maxLength':
+    case 'maxItems':
+    case 'maxProperties':
+      return `must have at most ${counted(error)}`;
     default:
       return error.message ?? 'is not valid';
   }
+}
+
+/** `1 character`, `3 items`: what the keyword counts, in the number of its limit. */
+function counted({ keyword, params }: SchemaError): string {
+  const { limit } = params as { readonly limit: number };
+  const one = keyword.endsWith('Length') ? 'character' : keyword.endsWith('Items') ? 'item' : 'member';
+  return `${limit} ${one}${limit === 1 ? '' : 's'}`;
 }
 
 /** What messages need of the schema that refused the value. */

@@ -18,7 +18,7 @@ test('every bad field is told, with its place', (t) => {
   );
   t.deepEqual(validate({ name: '', tags: [1] }), [
     { pointer: '/body/age', message: 'is required' },
-    { pointer: '/body/name', message: 'must NOT have fewer than 1 characters' },
+    { pointer: '/body/name', message: 'must have at least 1 character' },
     { pointer: '/body/tags/0', message: 'must be string' },
   ]);
 });
@@ -46,7 +46,7 @@ const CHOICES: readonly [what: string, schema: Type.TSchema, value: unknown, mes
     'a long text',
     Type.Union([Type.String({ maxLength: 2 }), Type.Null()]),
     'abc',
-    'must NOT have more than 2 characters',
+    'must have at most 2 characters',
   ],
   [
     'none of three types',

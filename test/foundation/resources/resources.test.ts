@@ -72,7 +72,7 @@ test('a bad change keeps the last good version, disturbs no other, and a good on
   await put('b.yaml', thing('b', { text: 'other' }));
   const bad: [string, RegExp][] = [
     ['kind: [', /^a\.yaml:1: : /],
-    [thing('a', { text: '' }), /^a\.yaml:5: \/spec\/text: must NOT have fewer than 1 characters$/],
+    [thing('a', { text: '' }), /^a\.yaml:5: \/spec\/text: must have at least 1 character$/],
     [thing('a', { txet: 'x' }), /^a\.yaml:5: \/spec\/text: is required$/],
     [
       thing('a', { text: 'x', needs: ['nobody'] }),

@@ -391,7 +391,7 @@ test('requests that do not match the schema are invalid, and every field is name
   t.is(code, 'INVALID_ARGUMENT');
   t.is(metadata['svc-error-code'], 'request.invalid');
   t.deepEqual(violations, [
-    { field: 'id', description: 'must NOT have fewer than 1 characters' },
+    { field: 'id', description: 'must have at least 1 character' },
     { field: 'extra.depth', description: 'must be >= 1' },
   ]);
   for (const { field } of violations) t.true(details.includes(field));
