@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -79,6 +79,26 @@ test('without Node 24 it says which it found, and what brings the right one', as
   const old = await run(t, folder, [], { PATH: `${path.join(folder, 'bin')}:/usr/bin:/bin` }, command);
   t.is(old.code, 1);
   t.regex(old.stderr, /needs Node 24 or newer, and found 20\.20\.2: run npm ci in /);
+});
+
+test('installed as a package it takes the Node that is installed beside it, or says how to get one', async (t) => {
+  const project = await temporaryFolder(t);
+  const modules = path.join(project, 'node_modules');
+  const command = path.join(modules, 'agent-gateway/cli/saas-api');
+  for (const folder of ['agent-gateway/cli', 'node/bin', '.bin'])
+    await mkdir(path.join(modules, folder), { recursive: true });
+  await copyFile(path.join(ROOT, 'cli/saas-api'), command);
+  const write = (file: string, script: string) => writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  await write(path.join(modules, '.bin/node'), 'echo 20.20.2');
+  const PATH = `${path.join(modules, '.bin')}:/usr/bin:/bin`;
+  const without = await run(t, project, [], { PATH }, command);
+  t.is(without.code, 1);
+  t.true(without.stderr.includes(`run npm install node@24 in ${await realpath(project)}, which brings it`));
+  const beside = path.join(modules, 'node/bin/node');
+  await write(beside, '[ "$1" = --print ] && echo 24.21.0 || echo "the Node beside: $*"');
+  const { code, stdout } = await run(t, project, ['check'], { PATH }, command);
+  t.is(code, 0);
+  t.regex(stdout, /^the Node beside: .*agent-gateway\/cli\/main\.js check$/m);
 });
 
 for (const args of [[], ['serve']]) {
