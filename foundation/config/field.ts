@@ -12,7 +12,10 @@ interface FieldOptions<D> {
   readonly env?: string;
   /** Written as in the file (`'30s'`). Without one the value may be `undefined`. */
   readonly default?: D;
-  /** The value appears in no output. */
+  /**
+   * The gateway shows the value in no output. In what a plugin itself logs or throws it finds only what looks like a
+   * credential.
+   */
   readonly secret?: true;
   /** What happens without a value, for the table's default column; only where there is no `default`. */
   readonly unset?: string;

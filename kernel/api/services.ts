@@ -26,7 +26,7 @@ export interface KernelServices {
   readonly tenants: Tenants;
   /** API key records; revoking drops the cached identity at once. */
   readonly apiKeys: ApiKeyStore;
-  /** The audit records that were written. */
+  /** The audit records that were written; `note` writes one that no request has caused. */
   readonly audit: AuditLogs;
   /** What the gateway itself keeps about people, and the purge of deleted tenants. */
   readonly protection: Protection;
