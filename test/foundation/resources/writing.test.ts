@@ -48,7 +48,7 @@ test('what cannot be live is not written, and everything stays as it was', async
     ['a: [', { line: 1, pointer: '', message: /./ }],
     ['', { line: 1, pointer: '', message: /holds no resource/ }],
     ['# nothing\n', { line: 1, pointer: '', message: /holds no resource/ }],
-    [thing('a', { text: '' }), { line: 5, pointer: '/spec/text', message: /fewer than 1/ }],
+    [thing('a', { text: '' }), { line: 5, pointer: '/spec/text', message: /at least 1 character/ }],
     [
       thing('a', { text: 'x', needs: ['b'] }),
       { line: 5, pointer: '/spec/needs/0', message: /no Thing with the name b/ },
