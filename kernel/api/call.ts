@@ -19,7 +19,7 @@ export interface Call {
   readonly userId: string | undefined;
   /** `X-Request-ID` of the caller, or a new UUID. */
   readonly requestId: string;
-  /** Logs with the request id, tenant and identity. */
+  /** Logs with the plugin, the request id, tenant and identity. */
   readonly log: Logger;
   /** Aborts when the caller is gone, or the drain time of a stopping plugin is over. */
   readonly signal: AbortSignal;

@@ -57,6 +57,7 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
 
   get log(): Logger {
     this.#log ??= this.#services.log.child({
+      plugin: this.state.owner,
       requestId: this.requestId,
       tenantId: this.state.tenant?.id,
       identity: this.identity.id,

@@ -341,6 +341,25 @@ test('HEAD answers like GET without a body', async (t) => {
   t.is(body, '');
 });
 
+test('what a handler logs names its plugin, the request and who is calling', async (t) => {
+  const logs = route({
+    method: 'GET',
+    path: '/logs',
+    access: access.role('user'),
+    summary: 'a test route',
+    handle: ({ log }) => void log.info('from the handler'),
+  });
+  const acme = testPlugin('acme', { setup: (scope) => scope.route(logs) });
+  await using own = await startTestGateway({ plugins: [acme] });
+  const { headers } = await own.request('/logs');
+  const line = own.logs().find((text) => text.includes('from the handler'))!;
+  t.like(JSON.parse(line), {
+    plugin: 'acme',
+    requestId: headers.get('x-request-id'),
+    identity: 'static-token',
+  });
+});
+
 test('an error of ours tells its code; of anything else no word reaches the client', async (t) => {
   const taken = await gateway.request('/taken');
   t.is(taken.status, 409);
