@@ -44,7 +44,7 @@ test.serial('what cannot be loaded is one line, with its place', async (t) => {
     'at import (plugin.ts:2)',
   ]);
   t.deepEqual(await checked(t, 'renamed', START + DEFINITION), [
-    'the folder renamed holds a plugin that calls itself other',
+    'the folder renamed holds a plugin that calls itself other: give both one name',
   ]);
   t.deepEqual(await checked(t, 'platform', START + DEFINITION), [
     'the name platform is taken by a bundled plugin',
