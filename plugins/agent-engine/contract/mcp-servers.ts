@@ -26,6 +26,7 @@ export const McpServerSpec = Type.Object(
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }), Reference, {
         maxProperties: 20,
+        additionalProperties: false,
         description: 'Headers of each request, as references: `authorization: env:SEARCH_TOKEN`',
       }),
     ),
@@ -36,6 +37,7 @@ export const McpServerSpec = Type.Object(
     env: Type.Optional(
       Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' }), Reference, {
         maxProperties: 50,
+        additionalProperties: false,
         description: 'All that the program finds in its environment beside PATH, as references',
       }),
     ),

@@ -65,6 +65,9 @@ test('a server that is away is 502, and bad ones are refused with the names of t
   t.is(await refused({ transport: 'stdio', command: '/bin/sh' }), '/body/command');
   const secret = { authorization: 'Bearer what-belongs-into-no-file' };
   t.is(await refused({ transport: 'http', url: 'http://x', headers: secret }), '/body/headers/authorization');
+  const odd = { 'no header': 'Bearer what-belongs-into-no-file' };
+  t.is(await refused({ transport: 'http', url: 'http://x', headers: odd }), '/body/headers/no header');
+  t.is(await refused({ transport: 'stdio', command: 'x', env: { '1X': 'env:X' } }), '/body/env/1X');
   t.is((await gateway.request(PATH)).body.total, 1);
 });
 
@@ -90,7 +93,10 @@ test('all problems of a server are told at once, but which programs are listed o
     t.deepEqual(await pointersOf(server, as), misfits);
     t.deepEqual(await pointersOf(program, as), ['/body/env', '/body/retries', '/body/url']);
     t.deepEqual(await pointersOf({ transport: ['http'], url: 7, args: 'x' }, as), [
-      ...['/body/args', '/body/name', '/body/transport', '/body/url'],
+      '/body/args',
+      '/body/name',
+      '/body/transport',
+      '/body/url',
     ]);
   }
   t.is((await gateway.request(PATH)).body.total, 0);
