@@ -97,6 +97,7 @@ export async function rehearse({
 
   const { metrics } = infrastructure;
   const readiness = createReadiness({
+    withoutSecrets: logging.withoutSecrets,
     isServing: () => false,
     pingDatabase: async () => {},
     probes: () => [],

@@ -104,7 +104,7 @@ export async function openInfrastructure(
     postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
     registry: metrics.registry,
     contributions: (pointId) => contributed.read(pointId),
-    onSecret: logging.hide,
+    logging,
   });
   opened.defer(close);
   const resources = await openResources({ folder: agentsDir, clock, log });
@@ -125,6 +125,7 @@ export async function openInfrastructure(
     clock,
     ids,
     log,
+    logging,
     metrics,
     traces,
     database,

@@ -17,7 +17,7 @@ import { createObjectMetrics } from './objects/object-space.ts';
 import type { ObjectStoreUrl } from './objects/object-store-url.ts';
 import { OBJECT_STORES, type OfferedObjectStore } from './objects/offered-store.ts';
 import { openObjects } from './objects/open-objects.ts';
-import type { Logger } from './observability/logger.ts';
+import type { Logger, Logging } from './observability/logger.ts';
 import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import type { Probe } from './observability/readiness.ts';
@@ -46,8 +46,8 @@ export interface ServicesParts {
    * use.
    */
   readonly contributions: (pointId: string) => readonly unknown[];
-  /** Called with each secret that was read, before the caller gets it. */
-  readonly onSecret: (value: string) => void;
+  /** Gets each secret that was read, before the caller does. */
+  readonly logging: Pick<Logging, 'hide' | 'withoutSecrets'>;
 }
 
 /**
@@ -76,7 +76,13 @@ export async function openServices(parts: ServicesParts) {
   opened.defer(() => leases.close());
   const hints = await openHints({ ...common, redisUrl, database, events, prefix: deployment, metrics });
   opened.defer(() => hints.close());
-  const jobs = openJobs({ ...common, database, events, metrics });
+  const jobs = openJobs({
+    ...common,
+    database,
+    events,
+    metrics,
+    withoutSecrets: parts.logging.withoutSecrets,
+  });
   opened.defer(() => jobs.close());
   const durableEvents = await openDurableEvents({ ...common, database, events, jobs });
   opened.defer(() => durableEvents.close());
@@ -91,7 +97,7 @@ export async function openServices(parts: ServicesParts) {
     stored: createStoredSecrets({ stores, clock, maxAge: settings.secretMaxAge }),
     folder: settings.secretsDir,
     tenantMayName: settings.tenantSecrets,
-    onResolved: parts.onSecret,
+    onResolved: parts.logging.hide,
   });
   const egress = openEgress({ ...common, database, trail, settings: settings.egress, metrics });
   opened.defer(() => egress.close());

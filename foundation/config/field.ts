@@ -13,8 +13,9 @@ interface FieldOptions<D> {
   /** Written as in the file (`'30s'`). Without one the value may be `undefined`. */
   readonly default?: D;
   /**
-   * The gateway shows the value in no output. In what a plugin itself logs or throws it finds only what looks like a
-   * credential.
+   * The value appears in no output: it is taken out of the log, and of what operators see of the plugin's failures (its
+   * state, its jobs, readiness), also where the plugin itself says it. One of fewer than 8 characters is found only
+   * where it looks like a credential.
    */
   readonly secret?: true;
   /** What happens without a value, for the table's default column; only where there is no `default`. */

@@ -40,6 +40,21 @@ export function readConfig<S extends TSchema>(schema: S, sources: ConfigSources)
   return value as Static<S>;
 }
 
+/** The values of the secret fields in what was read, as they appear in texts. */
+export function secretsOf(schema: TSchema, config: unknown): readonly string[] {
+  return membersOf(schema).flatMap(([name, member]) => {
+    const value = (config as Readonly<Record<string, unknown>>)[name];
+    const annotation = annotationOf(member);
+    if (annotation === undefined) return secretsOf(member, value);
+    return annotation.secret === true ? textsIn(value) : [];
+  });
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 /** Like `readConfig`, for readers that add problems of their own (rules across fields). Does not throw. */
 export function decodeConfig<S extends TSchema>(schema: S, sources: ConfigSources): DecodedConfig<Static<S>> {
   const { env, at, locate } = sources;

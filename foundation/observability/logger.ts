@@ -56,6 +56,8 @@ export interface Logging {
   follow(listener: (line: string) => void): () => void;
   /** Takes a secret that became known out of every later line. */
   hide(secret: string): void;
+  /** A text that is shown elsewhere than in the log, without such secrets and without credentials of known form. */
+  withoutSecrets(text: string): string;
   /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
   flush(): Promise<void>;
   /** The same without the event loop, for a crash. */
@@ -121,6 +123,7 @@ export function createLogger(options: LoggerOptions): Logging {
       return () => void followers.delete(one);
     },
     hide: hidden.add,
+    withoutSecrets: hidden.hideInText,
     flush: destination.flush,
     flushSync: destination.flushSync,
     droppedLines: destination.droppedLines,

@@ -1,5 +1,5 @@
 import { within } from '../base/deadline.ts';
-import { redactText } from './redact-text.ts';
+import type { Logging } from './logger.ts';
 
 /** A check that joins readiness. */
 export interface Probe {
@@ -9,7 +9,7 @@ export interface Probe {
 }
 
 /** What readiness asks. */
-export interface ReadinessParts {
+export interface ReadinessParts extends Pick<Logging, 'withoutSecrets'> {
   /** True between the end of the start and the beginning of the stop. */
   isServing(): boolean;
   /** Throws when the database does not answer; has a deadline of its own. */
@@ -65,9 +65,10 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
 }
 
 async function check(parts: ReadinessParts): Promise<Readiness> {
+  const shown = (reason: string) => parts.withoutSecrets(reason).slice(0, MAX_REASON);
   const [database, ...checks] = await Promise.all([
-    outcome('database', parts.pingDatabase()),
-    ...parts.probes().map((probe) => outcome(probe.name, runProbe(probe))),
+    outcome('database', parts.pingDatabase(), shown),
+    ...parts.probes().map((probe) => outcome(probe.name, runProbe(probe), shown)),
   ]);
   const isServing = parts.isServing();
   const isReady = isServing && [database, ...checks].every(({ state }) => state === 'ok');
@@ -89,7 +90,11 @@ async function runProbe({ name, check }: Probe): Promise<void> {
   }
 }
 
-async function outcome(name: string, work: Promise<void>): Promise<CheckOutcome> {
+async function outcome(
+  name: string,
+  work: Promise<void>,
+  shown: (reason: string) => string,
+): Promise<CheckOutcome> {
   try {
     await work;
     return { name, state: 'ok', reason: null };
@@ -99,8 +104,4 @@ async function outcome(name: string, work: Promise<void>): Promise<CheckOutcome>
     const reason = [failure, message, code].find((text) => typeof text === 'string' && text !== '');
     return { name, state: 'error', reason: shown((reason as string | undefined) ?? 'unknown') };
   }
-}
-
-function shown(reason: string): string {
-  return redactText(reason).slice(0, MAX_REASON);
 }

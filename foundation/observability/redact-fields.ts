@@ -1,4 +1,4 @@
-import { clipText, REDACTED, redactLine } from './redact-text.ts';
+import { clipText, REDACTED, redactLine, redactText } from './redact-text.ts';
 
 /**
  * The fields of a log call as plain data: values under a secret's name replaced at any depth, errors serialized by
@@ -144,32 +144,39 @@ const MIN_SECRET = 8;
 /** Every line is searched for each of them. */
 const MAX_SECRETS = 256;
 
-/** The secrets that no log line may hold, some known from the start, others since they were read. */
+/** The secrets that no log line and no shown text may hold, some known from the start, others since they were read. */
 export function createHiddenTexts(secrets: readonly string[]) {
-  /** As JSON writes them, the latest used last. */
-  const written = new Set<string>();
+  /** As they are, and as JSON writes them; the latest used last. */
+  const written = new Map<string, string>();
 
   /**
    * Shorter than 8 characters: ignored. Of more than 256 the one that was not added for the longest time is given up.
    */
   function add(secret: string): void {
     if (secret.length < MIN_SECRET) return;
-    const text = JSON.stringify(secret).slice(1, -1);
-    written.delete(text);
-    written.add(text);
-    const [oldest] = written;
+    written.delete(secret);
+    written.set(secret, JSON.stringify(secret).slice(1, -1));
+    const [oldest] = written.keys();
     if (written.size > MAX_SECRETS) written.delete(oldest!);
   }
 
   /** Removes them, and credentials of known form, from a line. */
   function hideIn(line: string): string {
     let text = line;
-    for (const secret of written) if (text.includes(secret)) text = text.replaceAll(secret, REDACTED);
+    for (const secret of written.values())
+      if (text.includes(secret)) text = text.replaceAll(secret, REDACTED);
     return redactLine(text);
   }
 
+  /** The same for a text that is no line of JSON. */
+  function hideInText(text: string): string {
+    let shown = text;
+    for (const secret of written.keys()) shown = shown.replaceAll(secret, REDACTED);
+    return redactText(shown);
+  }
+
   for (const secret of secrets) add(secret);
-  return { add, hideIn };
+  return { add, hideIn, hideInText };
 }
 
 /** What a log line says about a failure. Own members of the error are left out: clients put whole requests there. */

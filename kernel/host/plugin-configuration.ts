@@ -6,7 +6,7 @@ import { ConfigurationError } from '../../foundation/config/configuration-error.
 import type { Desired } from '../../foundation/config/desired.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
-import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
+import { type Environment, readConfig, secretsOf } from '../../foundation/config/read-config.ts';
 import type { Address as HostAndPort } from '../../foundation/config/units.ts';
 import type { Registration } from '../../foundation/data/database.ts';
 import type { Address } from '../../foundation/http/address.ts';
@@ -16,6 +16,8 @@ import { KERNEL_VERSION } from '../version.ts';
 /** A plugin's configuration, read and checked. */
 interface PluginSettings {
   readonly config: unknown;
+  /** Of the configuration: no output may hold them. */
+  readonly secrets: readonly string[];
   /** Where its routes listen; `undefined` for the gateway's own address. */
   readonly address: Address | undefined;
 }
@@ -29,7 +31,7 @@ export function readSettings(plugin: Plugin, desired: Desired, env: Environment)
   const schema: TSchema = plugin.config ?? Type.Object({});
   const sources = pluginSources(desired, plugin.name, env);
   const config = readConfig(schema, sources) as Record<string, unknown>;
-  return { config, address: listenAddress(plugin, config) };
+  return { config, secrets: secretsOf(schema, config), address: listenAddress(plugin, config) };
 }
 
 /** What a plugin says of where it listens. */

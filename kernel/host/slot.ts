@@ -1,8 +1,9 @@
+import type { Clock } from '../../foundation/base/clock.ts';
 import { messageOf } from '../../foundation/base/failure.ts';
 import { StateHistory } from '../../foundation/base/state-history.ts';
 import { placeOf } from '../../foundation/code/error-place.ts';
 import type { Rest } from '../../foundation/config/desired.ts';
-import { redactText } from '../../foundation/observability/redact-text.ts';
+import type { Logging } from '../../foundation/observability/logger.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { Discovered } from './plugin-folders.ts';
 import type { PluginInstance } from './plugin-instance.ts';
@@ -36,12 +37,17 @@ export class Slot {
   /** What could not be undone at the latest stop. */
   leaks: readonly string[] = [];
   readonly #now: () => number;
+  readonly #shown: (text: string) => string;
 
-  constructor({ name, folder }: { readonly name: string; readonly folder: string }, now: () => number) {
+  constructor(
+    { name, folder }: { readonly name: string; readonly folder: string },
+    { clock, logging }: { readonly clock: Clock; readonly logging: Pick<Logging, 'withoutSecrets'> },
+  ) {
     this.name = name;
     this.folder = folder;
-    this.#now = now;
-    this.status = new StateHistory(now, 'declared', `found in ${folder}`);
+    this.#now = () => clock.now();
+    this.#shown = logging.withoutSecrets;
+    this.status = new StateHistory(this.#now, 'declared', `found in ${folder}`);
   }
 
   /** Takes the code that was found for what runs, or would. */
@@ -56,7 +62,7 @@ export class Slot {
     const place = placeOf(cause, this.folder);
     const said = messageOf(cause);
     // A plugin may say anything: what is shown holds no credential, like the log.
-    const message = redactText(place === undefined || said.includes(place) ? said : `${said} (${place})`);
+    const message = this.#shown(place === undefined || said.includes(place) ? said : `${said} (${place})`);
     this.lastError = { message, at: new Date(this.#now()) };
     if (this.current === undefined) this.status.set('failed', message);
   }

@@ -6,7 +6,7 @@ import type { Unloaded } from './plugin-folders.ts';
 import type { PluginHostOptions } from './plugin-host.ts';
 import { Slot } from './slot.ts';
 
-type SlotOptions = Pick<PluginHostOptions, 'only' | 'isBundled' | 'clock'>;
+type SlotOptions = Pick<PluginHostOptions, 'only' | 'isBundled' | 'clock' | 'logging'>;
 
 /** The plugins of the deployment, and what each of them is in. */
 export class Slots {
@@ -32,7 +32,7 @@ export class Slots {
 
   /** That of a plugin which was found, from now on if it is new. */
   add(found: Unloaded): Slot {
-    const slot = this.#slots.get(found.name) ?? new Slot(found, () => this.#options.clock.now());
+    const slot = this.#slots.get(found.name) ?? new Slot(found, this.#options);
     this.#slots.set(found.name, slot);
     return slot;
   }

@@ -3,7 +3,7 @@ import { Mutex } from '../../foundation/base/semaphore.ts';
 import { type Desired, entryOf } from '../../foundation/config/desired.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
 import type { Address } from '../../foundation/http/address.ts';
-import type { Logger } from '../../foundation/observability/logger.ts';
+import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import { GATEWAY_POINTS } from '../api/points.ts';
 import { PluginChangeError } from './errors.ts';
@@ -29,6 +29,7 @@ export interface SwapParts
   readonly drainTimeout: number;
   readonly setupTimeout?: number;
   readonly log: Logger;
+  readonly logging: Pick<Logging, 'hide' | 'withoutSecrets'>;
   readonly clock: Clock;
   metricsFor(plugin: string): PluginMetrics & { dispose(): void };
 }
@@ -199,13 +200,14 @@ export class PluginSwap {
     leaving: ReadonlySet<string>,
     { desired, catalogue }: Pick<Swap, 'desired' | 'catalogue'>,
   ): Promise<Staged> {
-    const { services, log, publication, clock, metricsFor } = this.#parts;
+    const { services, log, logging, publication, clock, metricsFor } = this.#parts;
     const slot = this.#slotOf(name);
     const plugin = catalogue.plugins.get(name)!;
     const began = clock.monotonic();
     if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
     checkKernelRange(plugin);
-    const { config, address } = readSettings(plugin, desired, this.#parts.env);
+    const { config, secrets, address } = readSettings(plugin, desired, this.#parts.env);
+    for (const secret of secrets) logging.hide(secret);
     const registration = registrationOf(plugin, desired, catalogue.plugins);
     const { entities, migrations, formerly = [] } = registration;
     const hasTables = [entities, migrations, formerly].some(({ length }) => length > 0);

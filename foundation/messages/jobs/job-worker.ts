@@ -6,7 +6,7 @@ import type { Ids } from '../../base/ids.ts';
 import { storableText } from '../../base/storable-text.ts';
 import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { clipText, redactText } from '../../observability/redact-text.ts';
+import { clipText } from '../../observability/redact-text.ts';
 import { HandlerRuns, type RunOutcome } from '../handler-runs.ts';
 import { readPayload } from '../payload.ts';
 import type { WakeUps } from '../wake-ups.ts';
@@ -26,6 +26,7 @@ export interface JobWorkerParts {
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: JobMetrics;
+  readonly withoutSecrets: (text: string) => string;
   /** A job is due in so many milliseconds: the sweep comes in time. */
   readonly scheduled: (delay: number) => void;
 }
@@ -165,7 +166,10 @@ export function startJobWorker<T>(
   function settlementOf(claimed: ClaimedJob, { result, failure }: RunOutcome): Settlement {
     if (result === 'ok') return { kind: 'done' };
     if (result === 'stopped') return { kind: 'returned' };
-    const error = result === 'timeout' ? 'it did not end before its deadline' : errorText(failure);
+    const error =
+      result === 'timeout'
+        ? 'it did not end before its deadline'
+        : errorText(parts.withoutSecrets(messageOf(failure)));
     if (claimed.attempt >= claimed.maxAttempts) return { kind: 'dead', error };
     const random = ids.bytes(1)[0]! / 255;
     return { kind: 'retry', delay: backoffDelay(claimed.attempt, job.settings.backoff, random), error };
@@ -188,7 +192,7 @@ export function startJobWorker<T>(
  * For operators: no stack, no credentials, and nothing that a database would refuse, or the attempt could not be noted
  * as failed.
  */
-function errorText(failure: unknown): string {
-  const text = clipText(redactText(messageOf(failure)), MAX_ERROR);
+function errorText(message: string): string {
+  const text = clipText(message, MAX_ERROR);
   return storableText(text, text.length);
 }

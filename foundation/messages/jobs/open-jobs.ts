@@ -28,6 +28,8 @@ export interface OpenJobsOptions {
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: PluginMetrics;
+  /** For what operators see of a failure. */
+  readonly withoutSecrets: (text: string) => string;
   /** Other times than the usual ones, in milliseconds; for tests. */
   readonly times?: Partial<JobTimes>;
 }
@@ -198,7 +200,7 @@ export function openJobs(
       metrics.begin(job.id);
       const worker = inOwnContext(() =>
         startJobWorker(
-          { store, leases, wakeUps, database, clock, ids, log, metrics, scheduled: sweeper.dueIn },
+          { ...options, store, leases, wakeUps, metrics, scheduled: sweeper.dueIn },
           job,
           handle,
           workerOptions,

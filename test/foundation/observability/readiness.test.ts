@@ -1,5 +1,6 @@
 import test from 'ava';
 import { createReadiness } from '../../../foundation/observability/readiness.ts';
+import { redactText } from '../../../foundation/observability/redact-text.ts';
 
 test('a check that fails with anything at all is not ready, with a reason', async (t) => {
   for (const [failure, reason] of [
@@ -11,6 +12,7 @@ test('a check that fails with anything at all is not ready, with a reason', asyn
     [{ message: 7 }, 'unknown'],
   ]) {
     const { status, checks } = await createReadiness({
+      withoutSecrets: redactText,
       isServing: () => true,
       pingDatabase: async () => undefined,
       probes: () => [{ name: 'acme', check: () => Promise.reject(failure) }],
@@ -26,6 +28,7 @@ test('calls that come during a check share it, and the next one asks anew', asyn
   let probes = 0;
   let answer = () => {};
   const readiness = createReadiness({
+    withoutSecrets: redactText,
     isServing: () => true,
     pingDatabase() {
       pings += 1;

@@ -17,6 +17,7 @@ import { openEvents } from '../../../../foundation/messages/events/open-events.t
 import { jobRegistration } from '../../../../foundation/messages/jobs/job-table.ts';
 import { defineJob, type JobSettings } from '../../../../foundation/messages/jobs/jobs.ts';
 import { type OpenJobsOptions, openJobs } from '../../../../foundation/messages/jobs/open-jobs.ts';
+import { redactText } from '../../../../foundation/observability/redact-text.ts';
 import { openRedis } from '../../../../foundation/redis/open-redis.ts';
 import type { FreshDatabase } from '../../../support/databases.ts';
 import { recordedMetrics } from '../../../support/metrics.ts';
@@ -97,7 +98,7 @@ export async function openReplica(
     redis,
     postgresUrl: fresh.family === 'postgres' ? url : undefined,
   });
-  const jobs = openJobs({ ...common, metrics, events, database, ...options });
+  const jobs = openJobs({ ...common, metrics, events, database, withoutSecrets: redactText, ...options });
   t.teardown(async () => {
     await jobs.close();
     await events.close();

@@ -26,7 +26,14 @@ const database = await openDatabase({
 });
 for (const registration of [jobRegistration, invoices]) await database.register(registration);
 const events = openEvents({ ...common, metrics, ...(family === 'postgres' ? { postgresUrl: where } : {}) });
-const jobs = openJobs({ ...common, metrics, events, database, times: { lease: 1_000, sweep: 100 } });
+const jobs = openJobs({
+  ...common,
+  metrics,
+  events,
+  database,
+  withoutSecrets: (text) => text,
+  times: { lease: 1_000, sweep: 100 },
+});
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 jobs.work(
