@@ -34,6 +34,7 @@ export type DatabaseRule =
   | 'read-only'
   | 'registration'
   | 'second-connection'
+  | 'unbounded'
   | 'unique-key'
   | 'unknown-property';
 

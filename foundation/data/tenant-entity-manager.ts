@@ -62,7 +62,11 @@ export class TenantEntityManager {
     this.#em = em;
   }
 
-  /** The rows that match. Without `limit` all of them: ask for all only where their number is bounded. */
+  /**
+   * The rows that match. Without `limit` all of them, where they are at most 10,000 (`MAX_FOUND`); more throw a
+   * `DatabaseDefect`, since to make them into objects would stop the whole gateway for seconds. Of a table that grows
+   * read a page, or each row (`eachRow`).
+   */
   async find<
     E extends object,
     Hint extends string = never,
@@ -73,7 +77,9 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     options?: TenantFindOptions<E, Hint, Fields, Excludes>,
   ): Promise<Loaded<E, Hint, Fields, Excludes>[]> {
-    return this.#orm.find(entity, where, this.#rules.readOptions(entity, where, options));
+    const asked = this.#rules.listOptions(entity, where, options);
+    const found: Loaded<E, Hint, Fields, Excludes>[] = await this.#orm.find(entity, where, asked);
+    return this.#rules.allOf(entity, found, options);
   }
 
   /** The first row that matches, or `null`. */
@@ -107,7 +113,7 @@ export class TenantEntityManager {
     return row;
   }
 
-  /** One page and the number of all rows that match. */
+  /** One page, as `find` gives it, and the number of all rows that match. */
   async findAndCount<
     E extends object,
     Hint extends string = never,
@@ -118,7 +124,13 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     options?: TenantFindOptions<E, Hint, Fields, Excludes>,
   ): Promise<[Loaded<E, Hint, Fields, Excludes>[], number]> {
-    return this.#orm.findAndCount(entity, where, this.#rules.readOptions(entity, where, options));
+    const asked = this.#rules.listOptions(entity, where, options);
+    const page: [Loaded<E, Hint, Fields, Excludes>[], number] = await this.#orm.findAndCount(
+      entity,
+      where,
+      asked,
+    );
+    return [this.#rules.allOf(entity, page[0], options), page[1]];
   }
 
   /**

@@ -19,6 +19,9 @@ type AnyEntityName = EntityName<any>;
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** Rows that a list without a limit may have. 300,000 take half a minute, in which nothing else runs. */
+export const MAX_FOUND = 10_000;
+
 /**
  * What a tenant-bound entity manager accepts: entities that belong to tenants, known properties, no raw SQL, and no
  * tenant but its own. Anything else throws a `DatabaseDefect`. The database is asked by `verifyReferences` alone.
@@ -48,6 +51,28 @@ export class TenantRules {
     // Nothing is kept from read to read, so that each shows the database.
     const asked = { populate, orderBy, limit, offset, lockMode, strategy, disableIdentityMap: true };
     return { ...asked, ...loaded, ...kept } as object;
+  }
+
+  /**
+   * `readOptions` of a list. One that names no limit gets one, which `allOf` looks at, unless it loads relations too:
+   * MikroORM would then read the rows through a second select.
+   */
+  listOptions(entity: AnyEntityName, where: unknown, options: AnyFindOptions = {}) {
+    return this.readOptions(
+      entity,
+      where,
+      isOpenEnded(options) ? { ...options, limit: MAX_FOUND + 1 } : options,
+    );
+  }
+
+  /** What was found with `listOptions`. Throws where it is more than a list without a limit may have. */
+  allOf<Found extends object>(entity: AnyEntityName, found: Found[], options: AnyFindOptions = {}): Found[] {
+    if (found.length <= MAX_FOUND || !isOpenEnded(options)) return found;
+    const { className } = this.#source.metadata(entity);
+    throw new DatabaseDefect(
+      'unbounded',
+      `More than ${MAX_FOUND} rows of ${className} match: give a limit, or read them one after the other with eachRow`,
+    );
   }
 
   /**
@@ -175,6 +200,8 @@ export class TenantRules {
     }
   }
 }
+
+const isOpenEnded = ({ limit, populate }: AnyFindOptions) => limit === undefined && populate === undefined;
 
 /** The tenant that a row names. */
 function tenantOf(row: object): unknown {

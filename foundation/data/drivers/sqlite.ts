@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MikroORM } from '@mikro-orm/sqlite';
 import { makeFolder } from '../../base/durable-file.ts';
+import { createPauses, type Pauses } from '../../base/pauses.ts';
 import type { Mutex } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
@@ -58,11 +59,13 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
       return mutex.acquire();
     },
   };
+  const pauses = createPauses();
   let native: (PreparingDatabase & LogDatabase) | undefined;
   superviseOrm(orm, {
     guard: options.guard,
     disk: options.disk,
     turn,
+    pauses,
     hasEnded: () => native?.inTransaction === false,
     busyTimeoutMs: TURN_TIMEOUT_MS,
     // A transaction that reads first and writes later fails at once when another connection wrote in between: take the
@@ -83,6 +86,7 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     native: database,
     prepare,
     turn,
+    pauses,
     guard: options.guard,
     disk: options.disk,
   });
@@ -117,6 +121,7 @@ interface TransactorParts {
   /** For statements without rows. */
   readonly prepare: PreparingDatabase['prepare'];
   readonly turn: Pick<Mutex, 'acquire'>;
+  readonly pauses: Pauses;
   readonly guard: TransactionGuard;
   readonly disk: DiskWatch;
 }
@@ -125,7 +130,7 @@ interface TransactorParts {
  * Runs statements in a transaction of their own: their turn at the connection, and the lock of the file, are waited
  * for; after that SQLite answers each call at once, and nothing is gained by a promise for each.
  */
-function transactor({ orm, native, prepare, turn, guard, disk }: TransactorParts): WriteAtOnce {
+function transactor({ orm, native, prepare, turn, pauses, guard, disk }: TransactorParts): WriteAtOnce {
   const run = (sql: string, bindings: readonly unknown[] = []) => prepare(sql).run(bindings);
   const runAll: (statements: readonly BoundStatement[]) => boolean = (statements) => {
     try {
@@ -142,6 +147,8 @@ function transactor({ orm, native, prepare, turn, guard, disk }: TransactorParts
     }
   };
   const write: WriteAtOnce = async (statements) => {
+    const pause = pauses();
+    if (pause !== undefined) await pause;
     const release = await turn.acquire();
     try {
       // Waits, without blocking, where another process writes.

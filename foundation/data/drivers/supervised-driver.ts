@@ -9,6 +9,7 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import { DeadlineError, within } from '../../base/deadline.ts';
+import type { Pauses } from '../../base/pauses.ts';
 import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
@@ -28,6 +29,8 @@ export interface Supervision {
   readonly hasEnded?: () => boolean;
   /** Where one user at a time has the connection (SQLite); see `createTurn`. */
   readonly turn?: Pick<Mutex, 'acquire'>;
+  /** Where statements answer within the turn (SQLite): many of them would keep everything else waiting. */
+  readonly pauses?: Pauses;
   /** Milliseconds after which waiting for a connection of the pool ends, where the pool has no such limit. */
   readonly poolTimeoutMs?: number;
   /** Replaces `begin` where a transaction may write. */
@@ -330,7 +333,8 @@ const closeSocket = async (inner: DatabaseConnection) =>
 
 /** Runs an operation of a driver under the guard. @throws database.unavailable for what `asUnavailable` names */
 function operate<T>(parts: Supervision, run: () => Promise<T>, on?: SupervisedConnection): Promise<T> {
-  return parts.guard.operation(run).catch((error) => {
+  const paused = () => parts.pauses?.()?.then(run) ?? run();
+  return parts.guard.operation(paused).catch((error) => {
     parts.disk?.failed(error);
     if (on !== undefined && diskFailure(error) === 'read-only') on.isReadOnly = true;
     return asUnavailable(error);

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityName } from '@mikro-orm/core';
 import type { Database } from '../database.ts';
 import type { PlainWhere } from './conditions.ts';
@@ -26,6 +25,5 @@ export async function eraseExpired<E extends object>(
 ): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES && !signal.aborted; batch += 1) {
     if ((await database.eraseOfAll(entity, where, BATCH)) < BATCH) return;
-    await nextTurn();
   }
 }

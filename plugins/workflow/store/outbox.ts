@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Ids } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunPlace } from '../contract/engine.ts';
@@ -207,7 +206,6 @@ export function createOutbox({
       if (old.length === 0) return events;
       if ((await rows.remove(sink, old)) === 0) return events;
       events += eventsOf(old);
-      await nextTurn();
     }
   }
 

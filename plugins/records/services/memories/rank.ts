@@ -1,8 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { mapWithPauses } from 'agent-gateway';
 import type { Memory, ScoredMemory } from '../../contract.ts';
 
-/** Memories that are scored at a stretch: other work runs in between. */
-const STRETCH = 100;
 /** What words alone can bring. */
 const WORDS_WEIGHT = 0.5;
 
@@ -46,14 +44,12 @@ export async function rank(
   wanted: Wanted,
 ): Promise<readonly ScoredMemory[]> {
   const asked = wordsOf(wanted.query);
-  const scored: ScoredMemory[] = [];
-  for (const [index, { memory, vector }] of candidates.entries()) {
-    if (index > 0 && index % STRETCH === 0) await turn();
+  const scored = await mapWithPauses(candidates, ({ memory, vector }) => {
     const alike = wanted.vector === undefined || vector === undefined ? 0 : likeness(wanted.vector, vector);
-    const fit = score(alike, wordFit(asked, wordsOf(textOf(memory))));
-    if (fit >= wanted.threshold) scored.push({ ...memory, score: fit });
-  }
-  return scored.sort((a, b) => b.score - a.score).slice(0, wanted.limit);
+    return { ...memory, score: score(alike, wordFit(asked, wordsOf(textOf(memory)))) };
+  });
+  const fitting = scored.filter((memory) => memory.score >= wanted.threshold);
+  return fitting.sort((a, b) => b.score - a.score).slice(0, wanted.limit);
 }
 
 /** So many of the memories, those that share most words with the query; of equals those that come first. */
@@ -63,11 +59,10 @@ export async function fittest<T extends { readonly memory: Memory }>(
   most: number,
 ): Promise<readonly T[]> {
   const asked = wordsOf(query);
-  const fits: { readonly one: T; readonly fit: number }[] = [];
-  for (const [index, one] of stored.entries()) {
-    if (index > 0 && index % STRETCH === 0) await turn();
-    fits.push({ one, fit: wordFit(asked, wordsOf(textOf(one.memory))) });
-  }
+  const fits = await mapWithPauses(stored, (one) => ({
+    one,
+    fit: wordFit(asked, wordsOf(textOf(one.memory))),
+  }));
   return fits
     .sort((a, b) => b.fit - a.fit)
     .slice(0, most)

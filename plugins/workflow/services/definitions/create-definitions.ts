@@ -6,6 +6,7 @@ import {
   isUuid,
   KeyedMutex,
   type LiveResource,
+  mapWithPauses,
   type Page,
   type ResourceView,
   type Scope,
@@ -23,7 +24,6 @@ import type { Versions } from '../../store/versions.ts';
 import { checkGraph } from '../graph/check-graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import type { Redactor } from '../views/redaction.ts';
-import { mapYielding } from '../views/yielding.ts';
 import {
   type DefinitionRecord,
   definitionRecord,
@@ -203,8 +203,8 @@ export function createDefinitions(parts: DefinitionsParts) {
       const room = page.limit - definitions.length;
       const show = showTo(caller);
       const shown = [
-        ...(await mapYielding(definitions, (definition) => definitionRecord(definition, show), clock)),
-        ...(await mapYielding(all.slice(start, start + room), ofFile, clock)),
+        ...(await mapWithPauses(definitions, (definition) => definitionRecord(definition, show))),
+        ...(await mapWithPauses(all.slice(start, start + room), ofFile)),
       ];
       return { definitions: shown, total: total + all.length };
     },
@@ -277,7 +277,7 @@ export function createDefinitions(parts: DefinitionsParts) {
     ): Promise<{ readonly versions: readonly VersionRecord[]; readonly total: number }> {
       const show = await showVersions(caller, id);
       const found = await versions.list(caller.tenantId, id, page);
-      const shown = await mapYielding(found.versions, (version) => versionRecord(version, show), clock);
+      const shown = await mapWithPauses(found.versions, (version) => versionRecord(version, show));
       return { versions: shown, total: found.total };
     },
 

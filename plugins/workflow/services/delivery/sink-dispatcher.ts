@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from 'agent-gateway';
 import { recentMap } from 'agent-gateway';
 import type { OutboxEntry, Taken } from '../../store/outbox.ts';
@@ -68,8 +67,6 @@ export class SinkDispatcher {
         const { count, hasMore } = await this.#look(places, signal);
         // Nothing is waited for between this and the end: a later call finds that no look is under way.
         if (count < places && !hasMore && this.#asked === askedBefore) return;
-        // SQLite answers synchronously: let other work run between two looks.
-        await nextTurn();
       }
     } finally {
       this.#taking = undefined;

@@ -105,6 +105,6 @@ export function assembleEngine(
       .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
   }
 
-  const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor, clock });
+  const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor });
   return { engine, versions, runner, followers, relay, relayNow };
 }

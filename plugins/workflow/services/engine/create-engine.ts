@@ -1,4 +1,4 @@
-import type { Clock } from 'agent-gateway';
+import { mapWithPauses } from 'agent-gateway';
 import { storedName } from '../../../records/contract.ts';
 import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
@@ -16,7 +16,6 @@ import type { Runner } from '../runner/runner.ts';
 import { toEventRecord, toRunRecord, toStepRecord, toStepRecords, toTaskRecord } from '../views/records.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
 import { toStepHistory } from '../views/step-history.ts';
-import { mapYielding } from '../views/yielding.ts';
 import { assigneesOf, refusalOf, requireAssignee } from './refusals.ts';
 
 /** Bytes of JSON that the input of a run may have. */
@@ -43,7 +42,6 @@ export interface EngineParts {
   readonly graphs: Graphs;
   readonly followers: Pick<Followers, 'follow' | 'settled'>;
   readonly redactor: Redactor;
-  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
@@ -51,7 +49,7 @@ export interface EngineParts {
  * redacted.
  */
 export function createEngine(parts: EngineParts): WorkflowEngine {
-  const { runner, store, queries, versions, graphs, followers, redactor, clock } = parts;
+  const { runner, store, queries, versions, graphs, followers, redactor } = parts;
 
   async function read(place: RunPlace): Promise<RunState> {
     return (await store.read(place)) ?? notFound();
@@ -135,7 +133,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
 
     async get(place) {
       const run = await read(place);
-      const steps = await toStepRecords(run, await graphOf(run), redactor, clock);
+      const steps = await toStepRecords(run, await graphOf(run), redactor);
       return { ...toRunRecord(run, redactor), steps };
     },
 
@@ -146,7 +144,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
 
     async list(tenantId, query) {
       const { runs, total } = await queries.list(tenantId, query);
-      return { runs: await mapYielding(runs, (run) => toRunRecord(run, redactor), clock), total };
+      return { runs: await mapWithPauses(runs, (run) => toRunRecord(run, redactor)), total };
     },
 
     async cancel({ tenantId, runId, by }) {
@@ -163,7 +161,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       const found = await Promise.all(
         open.map(async (task) => ({ task, graph: await graphs.get(tenantId, task.versionId) })),
       );
-      return mapYielding(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
+      return mapWithPauses(found, ({ task, graph }) => toTaskRecord(task, graph, redactor));
     },
 
     async completeTask({ tenantId, stepRunId, identity, completion, once = false }) {

@@ -1,4 +1,4 @@
-import type { Clock } from 'agent-gateway';
+import { mapWithPauses } from 'agent-gateway';
 import type { Json } from '../../contract/graph.ts';
 import type { RunEventRecord, RunRecord, StepRecord, TaskRecord } from '../../contract/runs.ts';
 import type { OpenTask, RunHead } from '../../store/run-queries.ts';
@@ -7,7 +7,6 @@ import type { RunState, StepState } from '../core/state.ts';
 import { nullableTimestamp, timestamp } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { maskConfig, type Redactor, redactJson } from './redaction.ts';
-import { mapYielding } from './yielding.ts';
 
 /** A run on the wire, redacted, without the members that only the engine uses. */
 export function toRunRecord(run: RunHead, redactor: Redactor): RunRecord {
@@ -57,10 +56,9 @@ export async function toStepRecords(
   run: RunState,
   graph: CompiledGraph,
   redactor: Redactor,
-  clock: Pick<Clock, 'monotonic'>,
 ): Promise<StepRecord[]> {
   const steps = [...graph.nodes.keys()].flatMap((nodeId) => run.steps.get(nodeId) ?? []);
-  return mapYielding(steps, (step) => toStepRecord(run.id, step, redactor), clock);
+  return mapWithPauses(steps, (step) => toStepRecord(run.id, step, redactor));
 }
 
 /** A waiting task on the wire, redacted. */

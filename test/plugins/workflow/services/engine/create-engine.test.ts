@@ -96,7 +96,6 @@ function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
     graphs: { get: async () => graph },
     followers: { settled: async () => undefined, follow: async function* () {} },
     redactor: guard,
-    clock: { monotonic: () => 0 },
     ...parts,
   });
   return { engine, applied };

@@ -24,40 +24,13 @@ function runOf(...ids: readonly string[]) {
   };
 }
 
-/** Between any two looks so much time has passed. */
-function clockBy(milliseconds: number) {
-  let now = 0;
-  return {
-    monotonic: () => {
-      now += milliseconds;
-      return now;
-    },
-  };
-}
-
-async function othersHadTurn(milliseconds: number): Promise<boolean> {
-  const { run, graph } = runOf('a', 'b', 'c');
-  let hadTurn = false;
-  const other = setImmediate(() => {
-    hadTurn = true;
-  });
-  await toStepRecords(run, graph, redactor, clockBy(milliseconds));
-  clearImmediate(other);
-  return hadTurn;
-}
-
 test('steps are told in the order in which the graph leads to them', async (t) => {
   const { run, graph } = runOf('a', 'b', 'c');
-  const records = await toStepRecords(run, graph, redactor, clockBy(1));
+  const records = await toStepRecords(run, graph, redactor);
   t.deepEqual(
     records.map(({ id }) => id),
     ['c', 'b', 'a'],
   );
-});
-
-test('others have their turn while the steps of a large run are looked through', async (t) => {
-  t.true(await othersHadTurn(50));
-  t.false(await othersHadTurn(0.1), 'small runs are told at once');
 });
 
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
