@@ -1,3 +1,6 @@
+import { nearestName } from '../../foundation/base/nearest-name.ts';
+import { isRole, ROLES } from '../access/roles.ts';
+
 /**
  * Who may call a route or method. Every one states a rule: without it nothing mounts.
  *
@@ -28,7 +31,7 @@ export const access = {
   /** `access.role('user', { scopes: ['execute'] })`; the caller needs any one of the scopes. */
   role: (role: string | readonly string[], options: { scopes?: readonly string[] } = {}): Access => ({
     kind: 'roles',
-    roles: typeof role === 'string' ? [role] : role,
+    roles: (typeof role === 'string' ? [role] : role).map(spelled),
     scopes: options.scopes ?? [],
   }),
   governance: (scopes: readonly string[], options: { operator?: boolean } = {}): Access => ({
@@ -37,3 +40,10 @@ export const access = {
     operator: options.operator ?? false,
   }),
 } as const;
+
+/** Authenticators may have roles of their own; one that nearly has the name of a known role would let nobody in. */
+function spelled(role: string): string {
+  const meant = isRole(role) ? undefined : nearestName(role, ROLES);
+  if (meant !== undefined) throw new Error(`there is no role "${role}", did you mean "${meant}"?`);
+  return role;
+}

@@ -1,18 +1,8 @@
+import { METHODS } from 'node:http';
 import type { CompiledRoute } from './compiled-route.ts';
 import { describedAccess } from './openapi-access.ts';
 
 type PathItem = Readonly<Record<string, unknown>>;
-
-const METHODS: ReadonlySet<string> = new Set([
-  'get',
-  'put',
-  'post',
-  'delete',
-  'options',
-  'head',
-  'patch',
-  'trace',
-]);
 
 /**
  * What the document says of mounted routers: their own words and the access rule, or that they answer below a prefix.
@@ -38,8 +28,9 @@ const BELOW = 'A router answers here and below, and says no more of its paths.';
 function withAccess(item: PathItem, { access, owner }: CompiledRoute, schemes: readonly string[]): PathItem {
   return Object.fromEntries(
     Object.entries(item).map(([method, operation]) => {
-      if (!METHODS.has(method)) return [method, operation];
-      const { members } = describedAccess(access, method.toUpperCase(), schemes, access.kind !== 'public');
+      const verb = method.toUpperCase();
+      if (!METHODS.includes(verb)) return [method, operation];
+      const { members } = describedAccess(access, verb, schemes, access.kind !== 'public');
       return [method, { tags: [owner], ...(operation as object), ...members }];
     }),
   );

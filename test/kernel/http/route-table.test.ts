@@ -153,6 +153,18 @@ test('a path that is there with or without /v1 is named, since base URLs have it
   t.is(detailOf('GET', '/chat/completions'), 'There is no GET /chat/completions');
 });
 
+test('a misspelled role is refused where it is written: it would let nobody in', (t) => {
+  t.throws(() => access.role('usr'), { message: 'there is no role "usr", did you mean "user"?' });
+  t.throws(() => access.role(['user', 'Admin']), {
+    message: 'there is no role "Admin", did you mean "admin"?',
+  });
+  t.like(
+    access.role(['user', 'librarian']),
+    { roles: ['user', 'librarian'] },
+    'of an authenticator of its own',
+  );
+});
+
 test('a misspelled member of a route does not compile: what it says would be left out', (t) => {
   const good = { method: 'GET', path: '/a', access: access.public(), summary: 'a', handle: () => undefined };
   const compile = (changes: object) => compileRoute({ ...good, ...changes } as never, 'one', new InFlight());
