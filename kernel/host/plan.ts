@@ -31,7 +31,7 @@ export function planRun({ graph, plugins, desired, only, failed, unloaded = [] }
     const rest = restOf(name, desired, only);
     if (rest !== undefined) idle.set(name, rest);
     else if (!failed.has(name)) {
-      const missing = missingNeed(plugin, graph, run, unloaded);
+      const missing = missingNeed(plugin, graph, { run, idle }, unloaded);
       if (missing === undefined) run.push(name);
       else idle.set(name, { state: 'waiting', reason: missing });
     }
@@ -42,16 +42,18 @@ export function planRun({ graph, plugins, desired, only, failed, unloaded = [] }
 function missingNeed(
   plugin: Plugin,
   graph: PluginGraph,
-  running: readonly string[],
+  { run, idle }: RunPlan,
   unloaded: readonly string[],
 ): string | undefined {
   for (const ref of Object.values(plugin.needs ?? {}) as { id: string }[]) {
     const provider = graph.providers.get(ref.id);
     if (provider === undefined) {
-      const idle = unloaded.length === 0 ? '' : ` of those that may run (${unloaded.join(', ')} may not)`;
-      return `needs ${ref.id}, which no plugin offers${idle}${didYouMean(ref.id, [...graph.providers.keys()])}`;
+      const others = unloaded.length === 0 ? '' : ` of those that may run (${unloaded.join(', ')} may not)`;
+      return `needs ${ref.id}, which no plugin offers${others}${didYouMean(ref.id, [...graph.providers.keys()])}`;
     }
-    if (!running.includes(provider)) return `needs ${ref.id} of ${provider}, which does not run`;
+    if (run.includes(provider)) continue;
+    const { reason = 'failed' } = idle.get(provider) ?? {};
+    return `needs ${ref.id} of ${provider}, which does not run (${reason})`;
   }
   return undefined;
 }

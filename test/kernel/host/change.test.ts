@@ -64,7 +64,7 @@ test('disabling a plugin stops what needs it, and restarts what only wants it', 
   t.is((await gateway.request('/wishful')).body.generation, null);
   const { body } = await gateway.request('/admin/v1/plugins/dependent');
   t.is(body.state, 'waiting');
-  t.regex(body.reason, /needs counter\.counter of counter, which does not run/);
+  t.regex(body.reason, /needs counter\.counter of counter, which does not run \(disabled in gateway\.yaml\)/);
   await gateway.request('/admin/v1/plugins/counter/enable', { method: 'POST' });
   t.is((await gateway.request('/dependent')).body.generation, 2);
   t.is((await gateway.request('/wishful')).body.generation, 2);

@@ -3,7 +3,12 @@ import { parseGatewayFile } from '../../../foundation/config/gateway-file.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { serviceRef } from '../../../kernel/api/refs.ts';
 import { buildGraph, Catalogue } from '../../../kernel/host/graph.ts';
-import { type ExchangeConditions, planExchange, planRun } from '../../../kernel/host/plan.ts';
+import {
+  type ExchangeConditions,
+  planExchange,
+  planRun,
+  type RunConditions,
+} from '../../../kernel/host/plan.ts';
 import { testPlugin } from '../../support/plugins.ts';
 
 const Engine = serviceRef<object>('engine.engine');
@@ -45,6 +50,20 @@ test('a service that no plugin offers is named with the one that was probably me
     idle.get('lorry')?.reason,
     'needs engine.engines, which no plugin offers, did you mean engine.engine?',
   );
+});
+
+test('what waits says why the plugin that it needs does not run', (t) => {
+  const { graph, plugins } = new Catalogue([car, engine]);
+  const reasonOf = (conditions: Partial<RunConditions>) => {
+    const desired = parseGatewayFile('gateway.yaml', undefined);
+    const { idle } = planRun({ graph, plugins, desired, only: [], failed: new Set(), ...conditions });
+    return idle.get('car')?.reason;
+  };
+  const needs = 'needs engine.engine of engine, which does not run';
+  const desired = parseGatewayFile('gateway.yaml', 'plugins: {engine: {enabled: false}}');
+  t.is(reasonOf({ desired }), `${needs} (disabled in gateway.yaml)`);
+  t.is(reasonOf({ only: ['car'] }), `${needs} (SVC_PLUGINS does not name it)`);
+  t.is(reasonOf({ failed: new Set(['engine']) }), `${needs} (failed)`);
 });
 
 test('SVC_PLUGINS stops all others', (t) => {
