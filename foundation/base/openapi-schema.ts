@@ -24,30 +24,29 @@ type Schema = Record<string, unknown>;
 
 /** The keywords of OpenAPI 3.0 whose values are no schemas. */
 const PLAIN: ReadonlySet<string> = new Set([
-  ...[
-    'title',
-    'description',
-    'type',
-    'format',
-    'enum',
-    'default',
-    'example',
-    'deprecated',
-    'readOnly',
-    'writeOnly',
-  ],
-  ...[
-    'multipleOf',
-    'minimum',
-    'maximum',
-    'minLength',
-    'maxLength',
-    'pattern',
-    'minItems',
-    'maxItems',
-    'uniqueItems',
-  ],
-  ...['minProperties', 'maxProperties', 'required'],
+  'title',
+  'description',
+  'type',
+  'format',
+  'enum',
+  'default',
+  'example',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+
+  'multipleOf',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'required',
 ]);
 /** Those whose values are schemas, or lists of them. */
 const NESTED: ReadonlySet<string> = new Set(['allOf', 'oneOf', 'anyOf', 'not', 'items']);

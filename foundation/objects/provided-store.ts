@@ -182,8 +182,12 @@ export function openProvidedStore(parts: ProvidedStoreParts): ObjectStore {
 
 const FACTORIES = new Map(
   [
-    ...[ObjectErrors.unavailable, ObjectErrors.full, ObjectErrors.exists, ObjectErrors.changed],
-    ...[ObjectErrors.rangeNotSatisfiable, ObjectErrors.damaged],
+    ObjectErrors.unavailable,
+    ObjectErrors.full,
+    ObjectErrors.exists,
+    ObjectErrors.changed,
+    ObjectErrors.rangeNotSatisfiable,
+    ObjectErrors.damaged,
   ].map((factory) => [factory.definition.code, factory]),
 );
 

@@ -70,8 +70,19 @@ function jwePatterns(): Pattern[] {
 const KEY_LABELS = ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED ', 'ANY '];
 /** Lines that may stand between the label and the key (RFC 1421, RFC 4716, RFC 9580). */
 const KEY_HEADERS = [
-  ...['Proc-Type:', 'DEK-Info:', 'Key-Info:', 'Content-Domain:', 'Originator-', 'Subject:', 'X-', 'x-'],
-  ...['Version:', 'Comment:', 'Hash:', 'Charset:', 'MessageID:'],
+  'Proc-Type:',
+  'DEK-Info:',
+  'Key-Info:',
+  'Content-Domain:',
+  'Originator-',
+  'Subject:',
+  'X-',
+  'x-',
+  'Version:',
+  'Comment:',
+  'Hash:',
+  'Charset:',
+  'MessageID:',
 ];
 /** What stands between the parts of a block, also where it is quoted, indented, numbered, or in strings of code. */
 const KEY_GAP = chars(' \t\r\n\\"\'`|>#*+,[0-9-');
@@ -139,15 +150,13 @@ function urlPassword(...steps: readonly Step[]): Pattern {
  * is a string alone, two: the quote and what follows it.
  */
 const JSON_IN_BASE64 = [
-  ...[
-    'ey[IJKLABCD]',
-    'ew[klmnopqr0123]',
-    'Wy[IJKLABCD]',
-    'Ww[klmnopqr0123]',
-    'W3[stuv]',
-    'W1[stuv]',
-    'I[ijklmn]',
-  ],
+  'ey[IJKLABCD]',
+  'ew[klmnopqr0123]',
+  'Wy[IJKLABCD]',
+  'Ww[klmnopqr0123]',
+  'W3[stuv]',
+  'W1[stuv]',
+  'I[ijklmn]',
 ].flatMap((text) => {
   const [begin, last = ''] = text.split(/[[\]]/);
   return [...last].map((char) => begin + char);

@@ -32,10 +32,21 @@ import { until } from '../support/until.ts';
 import { chain, publish } from '../support/workflow-story.ts';
 
 const EVENTS: readonly DurableEventRef<unknown>[] = [
-  ...[TenantCreated, TenantUpdated, TenantDeleted, TenantRestored, TenantPurged],
-  ...[ApiKeyCreated, ApiKeyRotated, ApiKeyRevoked],
-  ...[SessionCreated, SessionsDeleted, TurnFinished, TurnFailed],
-  ...[RunStarted, RunEnded, RunFailed],
+  TenantCreated,
+  TenantUpdated,
+  TenantDeleted,
+  TenantRestored,
+  TenantPurged,
+  ApiKeyCreated,
+  ApiKeyRotated,
+  ApiKeyRevoked,
+  SessionCreated,
+  SessionsDeleted,
+  TurnFinished,
+  TurnFailed,
+  RunStarted,
+  RunEnded,
+  RunFailed,
 ];
 
 interface Heard {

@@ -35,8 +35,14 @@ const SIZES: Sizes = {
 
 const LIMITS = {
   tables: [
-    ...['usage_records', 'sessions', 'execution_receipts', 'audit_logs', 'workflow_runs'],
-    ...['workflow_definitions', 'runtime_conversations', 'files'],
+    'usage_records',
+    'sessions',
+    'execution_receipts',
+    'audit_logs',
+    'workflow_runs',
+    'workflow_definitions',
+    'runtime_conversations',
+    'files',
   ],
   rows: 1_000,
   // A request makes as many calls as its agent has turns.

@@ -45,7 +45,12 @@ interface FolderOptions {
 
 /** Errors of the file system that a client sees as a missing file. */
 const NOT_THERE: ReadonlySet<string | undefined> = new Set([
-  ...['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO', 'EINVAL'],
+  'ENOENT',
+  'ENOTDIR',
+  'ENAMETOOLONG',
+  'ELOOP',
+  'ENXIO',
+  'EINVAL',
 ]);
 const NOT_READABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM']);
 

@@ -4,8 +4,17 @@ import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'ag
  * Where the key is valid: the runtime's own routes and services, and the services that gRPC clients call before them.
  */
 const OWN_PATHS = [
-  ...['/api/v2/', '/api/v1/', '/v3/', '/v1/conversation/', '/v1/workflow/', '/v1/workflows/'],
-  ...['/svc.agent.v1.', '/svc.conversation.v1.', '/svc.model.v1.', '/svc.tool.v1.', '/grpc.reflection.'],
+  '/api/v2/',
+  '/api/v1/',
+  '/v3/',
+  '/v1/conversation/',
+  '/v1/workflow/',
+  '/v1/workflows/',
+  '/svc.agent.v1.',
+  '/svc.conversation.v1.',
+  '/svc.model.v1.',
+  '/svc.tool.v1.',
+  '/grpc.reflection.',
 ];
 
 const OUTCOME = {

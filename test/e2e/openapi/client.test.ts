@@ -53,7 +53,9 @@ test('a typed client that is made of the document compiles, refuses what is wron
 
   const generated = await run(folder, [
     'node_modules/openapi-typescript/bin/cli.js',
-    ...['openapi.json', '-o', 'gateway.ts'],
+    'openapi.json',
+    '-o',
+    'gateway.ts',
   ]);
   t.false(generated.failed, generated.err);
 

@@ -36,8 +36,24 @@ test('every body that is sent or answered has an example, which fits its schema 
  * event.
  */
 const ANY_JSON = [
-  ...['config', 'data', 'detail', 'input', 'input_schema', 'meta_data', 'metadata', 'output', 'parameters'],
-  ...['paths', 'payload', 'record', 'resume_data', 'signals', 'state', 'validation', 'value', 'variables'],
+  'config',
+  'data',
+  'detail',
+  'input',
+  'input_schema',
+  'meta_data',
+  'metadata',
+  'output',
+  'parameters',
+  'paths',
+  'payload',
+  'record',
+  'resume_data',
+  'signals',
+  'state',
+  'validation',
+  'value',
+  'variables',
 ];
 
 test('a client knows the type of everything but of what may be any JSON', (t) => {

@@ -143,7 +143,12 @@ test('where gateway.yaml cannot be changed nothing is switched, and what was set
   });
   const states = async () =>
     (await gateway.request('/admin/v1/plugins')).body.plugins.map((one: Record<string, unknown>) => [
-      ...[one.name, one.state, one.reason, one.enabled, one.last_error, one.leaks],
+      one.name,
+      one.state,
+      one.reason,
+      one.enabled,
+      one.last_error,
+      one.leaks,
     ]);
   const before = await states();
   for (const [name, verb] of [

@@ -322,7 +322,10 @@ test('a failure of the provider, or of the secret, is told without its words, an
   const body = await recorded();
   const [{ channel_bindings: bindings }] = [(await gateway.request(BINDINGS)).body];
   const records = body.audit_logs.map((record: Record<string, unknown>) => [
-    ...[record.status_code, record.error_code, record.auth_method, record.user_id],
+    record.status_code,
+    record.error_code,
+    record.auth_method,
+    record.user_id,
   ]);
   t.deepEqual(records, [
     [302, null, 'channel_session', bindings[0].user_id],

@@ -53,16 +53,15 @@ for (const platform of PLATFORMS) {
         revoked_at: null,
       });
       t.deepEqual(Object.keys(binding).sort(), [
-        ...[
-          'channel_app_id',
-          'created_at',
-          'id',
-          'last_login_at',
-          'platform',
-          'provider_user_hash',
-          'revoked_at',
-        ],
-        ...['tenant_id', 'user_id'],
+        'channel_app_id',
+        'created_at',
+        'id',
+        'last_login_at',
+        'platform',
+        'provider_user_hash',
+        'revoked_at',
+        'tenant_id',
+        'user_id',
       ]);
       t.is((await browser.open('/admin/v1/channel-apps', gateway.url)).status, 403);
 

@@ -100,7 +100,9 @@ eachGatewayDatabase(test, 'policies have versions, history and rollback', async 
       .toSorted();
   t.deepEqual(await pointersOf({ reason: 7 }, 'x'), ['/body', '/body/reason', '/headers/if-match']);
   t.deepEqual(await pointersOf({ consume: true, reason: 7 }, '"3", x'), [
-    ...['/body/consume', '/body/reason', '/headers/if-match'],
+    '/body/consume',
+    '/body/reason',
+    '/headers/if-match',
   ]);
   for (const match of ['*', ' "4" ', '9, W/"5"'])
     t.is((await send('PUT', path, { labels: ['b'] }, match)).status, 200, match);
@@ -179,7 +181,9 @@ eachGatewayDatabase(
       ['/body/from', '/body/source', '/body/source_tenant', '/body/task_class'],
     );
     t.deepEqual(await pointersOf({ from: '2090-12-31T23:59:60Z', to: {}, tsk_class: 'one' }), [
-      ...['/body/from', '/body/to', '/body/tsk_class'],
+      '/body/from',
+      '/body/to',
+      '/body/tsk_class',
     ]);
     const turned = { from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' };
     t.is((await send('POST', REVOKE, turned)).status, 400);

@@ -38,8 +38,14 @@ for (const form of FORMS) {
     t.deepEqual(
       events.map(({ event, data }) => [event, data.node_id].filter(Boolean).join(' ')),
       [
-        ...['job.started', 'step.started start', 'step.completed start', 'step.started work'],
-        ...['step.completed work', 'step.started end', 'step.completed end', 'job.completed'],
+        'job.started',
+        'step.started start',
+        'step.completed start',
+        'step.started work',
+        'step.completed work',
+        'step.started end',
+        'step.completed end',
+        'job.completed',
       ],
     );
     t.true(numbered(events));

@@ -85,7 +85,10 @@ test('a setting that is wrong stops the start, and is named', async (t) => {
     [{ SVC_SERVER_ADDR: 'nowhere' }, 'execution', 'SVC_SERVER_ADDR'],
     [
       { SVC_SERVER_ADDR: `127.0.0.1:${taken.port}` },
-      ...['execution', 'SVC_SERVER_ADDR', `127.0.0.1:${taken.port}`, 'taken'],
+      'execution',
+      'SVC_SERVER_ADDR',
+      `127.0.0.1:${taken.port}`,
+      'taken',
     ],
     [{ SVC_SQLITE_DB: '/dev/null/jobs.db' }, 'execution', 'SVC_SQLITE_DB', '/dev/null/jobs.db'],
   ] as const) {

@@ -130,8 +130,13 @@ test('all problems of a definition are told at once: of its name, of its schema,
   const tools = "tools: [{ref: 'no tool'}, {ref: builtin/x}, {ref: builtin/x}, {ref: 7}, 8]";
   const bad = `type: chat_model_agent, max_iterations: 0, ${tools}, sub_agents: [{ref: a}, {ref: a}]`;
   const ofSpec = [
-    ...['/max_iterations', '/sub_agents', '/sub_agents/1/ref'],
-    ...['/tools/0/ref', '/tools/2/ref', '/tools/3/ref', '/tools/4'],
+    '/max_iterations',
+    '/sub_agents',
+    '/sub_agents/1/ref',
+    '/tools/0/ref',
+    '/tools/2/ref',
+    '/tools/3/ref',
+    '/tools/4',
   ].map((pointer) => `/spec${pointer}`);
   const told = ['/metadata/name', ...ofSpec];
   const pointersOf = (errors: readonly { readonly pointer: string }[]) =>
@@ -157,7 +162,9 @@ test('all problems of a definition are told at once: of its name, of its schema,
   }
   const lost = await put(gateway, token, 'mine', supervisor('yours', 'nobody', 'nowhere'));
   t.deepEqual(pointersOf(lost.body.errors), [
-    ...['/body/yaml/metadata/name', '/body/yaml/spec/sub_agents/0/ref', '/body/yaml/spec/sub_agents/1/ref'],
+    '/body/yaml/metadata/name',
+    '/body/yaml/spec/sub_agents/0/ref',
+    '/body/yaml/spec/sub_agents/1/ref',
   ]);
 });
 

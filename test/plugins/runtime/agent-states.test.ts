@@ -38,7 +38,9 @@ eachGatewayDatabase(
     t.is((await gateway.request(`${STATE}/n`, { ...remove, ...as })).status, 204);
     t.is((await gateway.request(`${STATE}/n`, { ...remove, ...as })).status, 404);
     t.deepEqual((await gateway.exported(one.id)).map(({ record }) => record.key).sort(), [
-      ...['deep', 'none', '🍵/ü'],
+      'deep',
+      'none',
+      '🍵/ü',
     ]);
     t.deepEqual(await gateway.exported(one.id, user.id), [], 'it belongs to no user');
     t.like(await gateway.erase(one.id), { agent_states: 3 });

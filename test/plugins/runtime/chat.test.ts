@@ -206,7 +206,8 @@ test('a decision that fits no pause is named by its place in the body', async (t
     [{ decision: 'maybe' }, '/body/input/decision must be "approve", "reject" or "edit"'],
     [{ [id]: { decision: 'maybe' } }, `/body/input/${id}/decision must be "approve", "reject" or "edit"`],
     [
-      ...[{ zzz: { decision: 'approve' } }, `/body/input/${id} is missing: this interrupt is open`],
+      { zzz: { decision: 'approve' } },
+      `/body/input/${id} is missing: this interrupt is open`,
       '/body/input/zzz is no open interrupt',
     ],
   ] as const) {

@@ -249,7 +249,9 @@ test('what is made over HTTP is changed over gRPC, and the other way round', asy
   }
   const { message } = await client('agent', { token: tenant.token }).call('ListAgents', { page_size: 4 });
   const shown = message.agents.map(({ id, source, configuration }: Record<string, unknown>) => [
-    ...[id, source, configuration],
+    id,
+    source,
+    configuration,
   ]);
   t.deepEqual(shown, [
     ['grpc-mine', 'tenant', undefined],

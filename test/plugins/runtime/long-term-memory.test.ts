@@ -112,7 +112,8 @@ test('what is wrong is told by field', async (t) => {
   t.deepEqual(await pointers('?user_id=a%00'), ['/query/user_id']);
   t.deepEqual(await pointers('/search?user_id=a'), ['/query/q']);
   t.deepEqual(await pointers('/search?user_id=a&q=b&threshold=2&limit=-1'), [
-    ...['/query/limit', '/query/threshold'],
+    '/query/limit',
+    '/query/threshold',
   ]);
   t.deepEqual(await pointers('', post('\ud800', '', [])), [
     '/body/user_id',

@@ -37,7 +37,10 @@ eachGatewayDatabase(
     const erase = (userId?: string) => eraseFrom(database, data, { tenantId: tenant.id, userId });
 
     t.deepEqual(await exported(), [
-      ...['workflow_definitions', 'workflow_versions', 'workflow_runs', 'workflow_runs'],
+      'workflow_definitions',
+      'workflow_versions',
+      'workflow_runs',
+      'workflow_runs',
     ]);
     t.deepEqual(await exported(ada.id), ['workflow_definitions', 'workflow_versions', 'workflow_runs']);
     t.deepEqual(await exported(bob.id), ['workflow_runs']);

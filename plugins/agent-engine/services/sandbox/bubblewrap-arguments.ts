@@ -43,36 +43,36 @@ export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
   const { folders, hidden, language, programs, rootRunsAs } = plan;
   const file = `/sandbox/${SOURCE_FILES[language]}`;
   return [
-    ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
-    ...identity(rootRunsAs),
-    ...['--new-session', '--die-with-parent', '--hostname', 'sandbox'],
+    ['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+    identity(rootRunsAs),
+    ['--new-session', '--die-with-parent', '--hostname', 'sandbox'],
     // Folders that bubblewrap makes without being asked may be entered by their owner only.
-    ...parentsOf(folders).flatMap((path) => ['--perms', '0755', '--dir', path]),
-    ...folders.flatMap((folder) =>
+    parentsOf(folders).flatMap((path) => ['--perms', '0755', '--dir', path]),
+    folders.flatMap((folder) =>
       folder.kind === 'link'
         ? ['--symlink', folder.target, folder.path]
         : ['--ro-bind', folder.path, folder.path],
     ),
-    ...hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
-    ...['--proc', '/proc', '--dev', '/dev'],
-    ...writable('/dev/shm', SHARED_MEMORY_BYTES),
-    ...writable('/work', WORK_BYTES),
-    ...writable('/tmp', WORK_BYTES),
-    ...['--perms', '0755', '--dir', '/sandbox'],
-    ...(language === 'javascript' ? ['--ro-bind', programs.interpreter, '/sandbox/node'] : []),
-    ...['--perms', '0444', '--ro-bind-data', String(CODE_FD), file],
-    ...['--remount-ro', '/dev', '--remount-ro', '/'],
-    ...['--chdir', '/work', '--clearenv', '--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin'],
-    ...Object.entries(SANDBOX_ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
-    ...['--json-status-fd', String(STATUS_FD)],
-    ...(plan.hasFilter ? ['--seccomp', String(FILTER_FD)] : []),
-    '--',
-    ...(rootRunsAs === undefined ? [] : dropRoot(programs.setpriv, rootRunsAs)),
-    ...limits(plan),
-    ...(language === 'javascript'
+    hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
+    ['--proc', '/proc', '--dev', '/dev'],
+    writable('/dev/shm', SHARED_MEMORY_BYTES),
+    writable('/work', WORK_BYTES),
+    writable('/tmp', WORK_BYTES),
+    ['--perms', '0755', '--dir', '/sandbox'],
+    language === 'javascript' ? ['--ro-bind', programs.interpreter, '/sandbox/node'] : [],
+    ['--perms', '0444', '--ro-bind-data', String(CODE_FD), file],
+    ['--remount-ro', '/dev', '--remount-ro', '/'],
+    ['--chdir', '/work', '--clearenv', '--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin'],
+    Object.entries(SANDBOX_ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
+    ['--json-status-fd', String(STATUS_FD)],
+    plan.hasFilter ? ['--seccomp', String(FILTER_FD)] : [],
+    ['--'],
+    rootRunsAs === undefined ? [] : dropRoot(programs.setpriv, rootRunsAs),
+    limits(plan),
+    language === 'javascript'
       ? ['/sandbox/node', heapFlag(plan.memoryBytes), file]
-      : [programs.interpreter, file]),
-  ];
+      : [programs.interpreter, file],
+  ].flat();
 }
 
 /** The folders above, outermost first. */
@@ -95,11 +95,8 @@ function identity(rootRunsAs: number | undefined): readonly string[] {
 }
 
 function dropRoot(setpriv: string, user: number): readonly string[] {
-  return [
-    setpriv,
-    ...[`--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--no-new-privs'],
-    ...['--inh-caps=-all', '--bounding-set=-all', '--'],
-  ];
+  const identity = [`--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
+  return [setpriv, ...identity, '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'];
 }
 
 function writable(path: string, bytes: number): readonly string[] {

@@ -13,7 +13,7 @@ test('everything that is wrong with an app is told together, whatever else its b
   t.deepEqual(places({ ...sound, app_secret_ref: null, oauth_secret_ref: 'file:a/b' }), []);
   t.deepEqual(
     places({ ...sound, platform: 'wecom', app_key: 'a:b', app_secret_ref: 'x', webhook_secret_ref: 'y' }),
-    [...['/body/app_secret_ref', '/body/webhook_secret_ref', '/body/app_key']],
+    ['/body/app_secret_ref', '/body/webhook_secret_ref', '/body/app_key'],
   );
   t.deepEqual(places({}), ['/body/app_secret_ref']);
   t.deepEqual(places({ enabled: true }, false), []);

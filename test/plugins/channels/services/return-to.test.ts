@@ -21,24 +21,38 @@ test('a path of this host is where a login leads', (t) => {
 
 test('what is no path of this host is the home page', (t) => {
   const others = [
-    ...[undefined, '', 'chat', '?a', '#a', ' /chat', '\t/chat'],
-    ...['//evil.example', '///evil.example', '/\\evil.example', '\\\\evil.example', '/\\/evil.example'],
-    ...['/\t/evil.example', '/\n/evil.example', '/\r/evil.example', '/\0/evil.example', '/a\\..\\evil'],
-    ...[
-      '/.//evil.example',
-      '/..//evil.example',
-      '/a/..//evil.example',
-      '/%2e%2e//evil.example',
-      '/./\\evil.example',
-    ],
-    ...[
-      'https://evil.example/',
-      'javascript:alert(1)',
-      'data:text/html,x',
-      'http:/evil.example',
-      'https:evil.example',
-    ],
-    ...['/\ud800', `/${'a'.repeat(2_048)}`, `/${'漢'.repeat(700)}`],
+    undefined,
+    '',
+    'chat',
+    '?a',
+    '#a',
+    ' /chat',
+    '\t/chat',
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\\/evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/\r/evil.example',
+    '/\0/evil.example',
+    '/a\\..\\evil',
+
+    '/.//evil.example',
+    '/..//evil.example',
+    '/a/..//evil.example',
+    '/%2e%2e//evil.example',
+    '/./\\evil.example',
+
+    'https://evil.example/',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'http:/evil.example',
+    'https:evil.example',
+    '/\ud800',
+    `/${'a'.repeat(2_048)}`,
+    `/${'漢'.repeat(700)}`,
   ];
   for (const wanted of others) t.is(returnPath(wanted), '/', JSON.stringify(wanted));
 });

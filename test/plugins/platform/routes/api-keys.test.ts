@@ -151,7 +151,11 @@ test('all that is wrong with a body is told together', async (t) => {
     expires_at: '2001-01-01T00:00:00Z',
   });
   t.deepEqual(pointers(both), [
-    ...['/body/expires_at', '/body/name', '/body/roles/0', '/body/scopes/0', '/body/scopes/1'],
+    '/body/expires_at',
+    '/body/name',
+    '/body/roles/0',
+    '/body/scopes/0',
+    '/body/scopes/1',
   ]);
   for (const expires_at of [
     '2090-02-30T00:00:00Z',

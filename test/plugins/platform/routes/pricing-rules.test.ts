@@ -89,7 +89,10 @@ test('a price is a number from 0 to 1,000,000', async (t) => {
   );
   const small = { input_per_1k: 1e-10, cache_read_per_1k: 1e-12, cache_write_per_1k: -1 };
   t.deepEqual(await pointers(small), [
-    ...['/body/cache_read_per_1k', '/body/cache_write_per_1k', '/body/input_per_1k', '/body/output_per_1k'],
+    '/body/cache_read_per_1k',
+    '/body/cache_write_per_1k',
+    '/body/input_per_1k',
+    '/body/output_per_1k',
   ]);
   t.deepEqual(await pointers('{"input_per_1k": 1e999, "output_per_1k": -1e999}'), [
     '/body/input_per_1k',

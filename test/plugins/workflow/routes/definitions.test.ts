@@ -41,7 +41,12 @@ eachGatewayDatabase(test, 'a definition goes from draft over versions into the a
   const first = await request(`${PATH}/${id}/publish`, { method: 'POST' });
   t.is(first.status, 201);
   t.deepEqual(Object.keys(first.body).toSorted(), [
-    ...['definition_id', 'graph', 'id', 'published_at', 'published_by', 'version'],
+    'definition_id',
+    'graph',
+    'id',
+    'published_at',
+    'published_by',
+    'version',
   ]);
   t.like(first.body, { definition_id: id, version: 1, graph: asking('Hello') });
 
@@ -138,8 +143,16 @@ const GRANTS: Record<string, readonly string[]> = {
   publish: ['write', 'workflow:publish', 'workflow:*'],
 };
 const SCOPES = [
-  ...['read', 'write', 'execute', 'workflow:*', 'workflow:read', 'workflow:write', 'workflow:publish'],
-  ...['workflow:run', 'workflow:cancel', 'ops:*'],
+  'read',
+  'write',
+  'execute',
+  'workflow:*',
+  'workflow:read',
+  'workflow:write',
+  'workflow:publish',
+  'workflow:run',
+  'workflow:cancel',
+  'ops:*',
 ];
 
 test('each route asks for its scope, of a user, and answers nobody without a credential', async (t) => {

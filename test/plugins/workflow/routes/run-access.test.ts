@@ -18,8 +18,17 @@ const ROUTES: readonly [method: string, path: string, scopes: readonly string[]]
 ];
 
 const SCOPES = [
-  ...['read', 'write', 'execute', 'workflow:read', 'workflow:write', 'workflow:publish', 'workflow:run'],
-  ...['workflow:cancel', 'workflow:*', 'audit:read', 'admin'],
+  'read',
+  'write',
+  'execute',
+  'workflow:read',
+  'workflow:write',
+  'workflow:publish',
+  'workflow:run',
+  'workflow:cancel',
+  'workflow:*',
+  'audit:read',
+  'admin',
 ];
 
 test('each route asks for its scope, and for a credential', async (t) => {

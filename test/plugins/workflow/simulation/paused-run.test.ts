@@ -76,7 +76,11 @@ test('a paused run with a step that goes on and one that is pending leaves its p
   t.deepEqual(spins, []);
   t.is(store.run(runId)!.state.status, 'paused');
   t.deepEqual(statuses(), [
-    ...['ends completed', 'fails failed', 'goes-on running', 'next pending', 'start completed'],
+    'ends completed',
+    'fails failed',
+    'goes-on running',
+    'next pending',
+    'start completed',
   ]);
   await scheduler.runUntil(2000);
   t.deepEqual(spins, []);

@@ -29,10 +29,23 @@ test.serial(
     }
     // What was never seen was not tested.
     const expected = [
-      ...['writes unknown', 'writes conflict', 'late results', 'leases that expired', 'redeliveries'],
-      ...['crashes', 'failures worker_lost', 'failures step_timeout', 'failures human_task_timeout'],
-      ...['failures no_matching_edge', 'sweeps that found orphan', 'sweeps that found due'],
-      ...['sweeps that found drifted', 'abandoned calls', 'task.timed_out', 'step.skipped', 'run.cancelled'],
+      'writes unknown',
+      'writes conflict',
+      'late results',
+      'leases that expired',
+      'redeliveries',
+      'crashes',
+      'failures worker_lost',
+      'failures step_timeout',
+      'failures human_task_timeout',
+      'failures no_matching_edge',
+      'sweeps that found orphan',
+      'sweeps that found due',
+      'sweeps that found drifted',
+      'abandoned calls',
+      'task.timed_out',
+      'step.skipped',
+      'run.cancelled',
     ];
     t.deepEqual(
       expected.filter((what) => !seen.has(what)),

@@ -151,7 +151,11 @@ test('a provider that fails is not asked for a while, and asked again with one c
 
 test('the beginning of a stream decides: one that breaks later was an answer, and one that is left tells nothing', async (t) => {
   await using provider = await startFakeProvider(
-    ...[failure(503), stream(['Hi'], { cutAfter: 1 }), failure(503), silence(), failure(503)],
+    failure(503),
+    stream(['Hi'], { cutAfter: 1 }),
+    failure(503),
+    silence(),
+    failure(503),
   );
   const { all } = circuits();
   await using client = clientFor(provider.url, { retry: { retries: 0 } });

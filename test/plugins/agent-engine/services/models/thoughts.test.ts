@@ -24,7 +24,9 @@ test('thoughts leave for servers that want them alone, and what others signed st
   ];
   t.deepEqual(withThoughts(messages, false), [user, answer({ reasoning_details: [signed] }), result]);
   t.deepEqual(withThoughts(messages, true), [
-    ...[user, answer({ reasoning_content: 'I think', reasoning_details: [signed] }), result],
+    user,
+    answer({ reasoning_content: 'I think', reasoning_details: [signed] }),
+    result,
   ]);
   const own = [answer({ reasoning_details: keptThoughts('I think', OPENAI) })];
   t.deepEqual(withThoughts(own, false), [answer()]);

@@ -69,7 +69,7 @@ export class RandomRun {
       const { status, attempt, delivery, lost, taken } = run.step(node);
       assert.deepEqual(
         { node, status, attempt, delivery, lost, taken: taken ?? [] },
-        ...[{ node, ...pick(life), taken: life.taken }],
+        { node, ...pick(life), taken: life.taken },
       );
     }
     if (state.status === 'paused') assert(model.firstFailed.includes(state.error!.node!));

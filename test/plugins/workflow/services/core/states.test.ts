@@ -79,7 +79,10 @@ test('waiting → completed: the last task leads to the end', (t) => {
   run.complete('n1');
   t.is(run.state.status, 'completed');
   t.deepEqual(run.told(seq), [
-    ...['task.completed n1', 'step.completed n1', 'step.completed end', 'run.completed'],
+    'task.completed n1',
+    'step.completed n1',
+    'step.completed end',
+    'run.completed',
   ]);
 });
 
@@ -202,8 +205,15 @@ test('nothing changes a run that is over, and nothing is told of it', (t) => {
       { type: 'cancel', by: 'bob' },
     );
     t.deepEqual(verdicts, [
-      ...['unchanged', 'unchanged', 'unchanged', 'unchanged', 'unchanged', 'unchanged'],
-      ...['task-not-open', 'not-paused', run === over ? 'already-completed' : 'unchanged'],
+      'unchanged',
+      'unchanged',
+      'unchanged',
+      'unchanged',
+      'unchanged',
+      'unchanged',
+      'task-not-open',
+      'not-paused',
+      run === over ? 'already-completed' : 'unchanged',
     ] as never);
     t.is(run.state, state);
   }

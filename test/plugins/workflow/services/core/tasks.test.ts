@@ -166,7 +166,11 @@ test('when its time is over a task completes with the outcome timeout, where an 
   t.like(run.step('h'), { status: 'completed', outcome: 'timeout', output: {}, completion: null });
   t.like(run.statuses, { yes: 'skipped', late: 'pending' });
   t.deepEqual(run.told(seq), [
-    ...['task.timed_out h', 'task.completed h', 'step.completed h', 'step.skipped yes', 'run.resumed'],
+    'task.timed_out h',
+    'task.completed h',
+    'step.completed h',
+    'step.skipped yes',
+    'run.resumed',
   ]);
   t.deepEqual(run.last('task.completed').data, { by: 'system', outcome: 'timeout' });
   t.is(run.complete('h', { outcome: 'timeout' }), 'task-not-open');
@@ -219,7 +223,11 @@ test('all tasks that are due time out at one tick, in topological order', (t) =>
   const seq = run.state.seq;
   run.tick(1000);
   t.deepEqual(run.told(seq), [
-    ...['task.timed_out a', 'step.failed a', 'task.timed_out b', 'step.failed b', 'run.paused'],
+    'task.timed_out a',
+    'step.failed a',
+    'task.timed_out b',
+    'step.failed b',
+    'run.paused',
   ]);
   t.is(run.state.error?.node, 'a');
 });

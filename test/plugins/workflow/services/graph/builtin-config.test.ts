@@ -28,7 +28,8 @@ const ROWS: readonly Row[] = [
   agent(
     'a prompt that is a number, and a model from the data',
     { prompt: 5, model: '{{input.model}}' },
-    ...['config-invalid /prompt', 'template /model'],
+    'config-invalid /prompt',
+    'template /model',
   ),
   agent(
     'no prompt, and an agent from the data',
@@ -93,8 +94,12 @@ const ROWS: readonly Row[] = [
   service(
     'faults that the schema sees and faults that it does not',
     { url: 'ftp://x', method: 'FETCH', headers: { 'a b': 'x', Host: 'y', X: 5 }, body: '{{oops}}' },
-    ...['config-invalid /headers/X', 'template /body', 'url /url', 'method /method'],
-    ...['config-invalid /headers/a b', 'config-invalid /headers/Host'],
+    'config-invalid /headers/X',
+    'template /body',
+    'url /url',
+    'method /method',
+    'config-invalid /headers/a b',
+    'config-invalid /headers/Host',
   ),
   service(
     'a URL that is a number, once',
@@ -118,12 +123,15 @@ const ROWS: readonly Row[] = [
   human(
     'an assignee that is a number, and a bad timeout',
     { assignee: 7, timeout: 'soon' },
-    ...['config-invalid /assignee', 'duration /timeout'],
+    'config-invalid /assignee',
+    'duration /timeout',
   ),
   human(
     'instructions that are a number, a role without name and a misspelt member',
     { instructions: 7, assignee: 'role:', timout: '1h' },
-    ...['config-unknown /timout', 'config-invalid /instructions', 'config-invalid /assignee'],
+    'config-unknown /timout',
+    'config-invalid /instructions',
+    'config-invalid /assignee',
   ),
   human('bad instructions', { instructions: '{{who}}' }, 'template /instructions'),
 
@@ -170,7 +178,9 @@ const ROWS: readonly Row[] = [
   copy(
     'what both a plugin’s schema and its check refuse',
     { size: 0, raw: 'forbidden', tags: ['A'] },
-    ...['config-invalid /size', 'config-invalid /tags/0', 'files.forbidden /raw'],
+    'config-invalid /size',
+    'config-invalid /tags/0',
+    'files.forbidden /raw',
   ),
   copy('a bad template of a plugin’s type', { fetch: 'x{{y}}' }, 'template /fetch'),
   copy('what is no template of a plugin’s type', { raw: '{{y}}' }),

@@ -11,8 +11,12 @@ test('nodes come in topological order, with their edges, names and behaviours', 
   t.is(graph.graph, VALID);
   t.deepEqual(
     [...graph.nodes.values()].map(({ id, name, type, behavior, incoming, outgoing }) => [
-      ...[id, name, type, behavior],
-      ...[incoming, outgoing],
+      id,
+      name,
+      type,
+      behavior,
+      incoming,
+      outgoing,
     ]),
     [
       ['start', 'start', 'start', 'start', [], [0]],

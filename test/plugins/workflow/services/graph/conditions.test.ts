@@ -7,26 +7,56 @@ import { runData } from './kit.ts';
 
 /** One value of each JSON type, and those that are easily taken for one another. */
 const VALUES: readonly Json[] = [
-  ...[null, true, false, 0, 1, -1.5, '', '0', '1', 'abc', 'b', 'true', 'null'],
-  ...[[], [1, 'b'], ['abc'], [[1]], {}, { a: 1 }, { a: 1, b: null }],
+  null,
+  true,
+  false,
+  0,
+  1,
+  -1.5,
+  '',
+  '0',
+  '1',
+  'abc',
+  'b',
+  'true',
+  'null',
+  [],
+  [1, 'b'],
+  ['abc'],
+  [[1]],
+  {},
+  { a: 1 },
+  { a: 1, b: null },
 ];
 
 /** Pairs of each operator that match; no other pair of the values does. */
 const MATCHES: Readonly<
   Record<Exclude<Operator, 'exists' | 'eq' | 'ne'>, readonly (readonly [Json, Json])[]>
 > = {
-  gt: [...[pair(1, 0), pair(1, -1.5), pair(0, -1.5)], ...above(['', '0', '1', 'abc', 'b', 'null', 'true'])],
+  gt: [pair(1, 0), pair(1, -1.5), pair(0, -1.5), ...above(['', '0', '1', 'abc', 'b', 'null', 'true'])],
   gte: [
-    ...[pair(1, 0), pair(1, -1.5), pair(0, -1.5), pair(0, 0), pair(1, 1), pair(-1.5, -1.5)],
+    pair(1, 0),
+    pair(1, -1.5),
+    pair(0, -1.5),
+    pair(0, 0),
+    pair(1, 1),
+    pair(-1.5, -1.5),
     ...above(['', '0', '1', 'abc', 'b', 'null', 'true']),
     ...VALUES.filter((value) => typeof value === 'string').map((text) => pair(text, text)),
   ],
   lt: [
-    ...[pair(0, 1), pair(-1.5, 1), pair(-1.5, 0)],
+    pair(0, 1),
+    pair(-1.5, 1),
+    pair(-1.5, 0),
     ...above(['', '0', '1', 'abc', 'b', 'null', 'true']).map(([more, less]) => pair(less, more)),
   ],
   lte: [
-    ...[pair(0, 1), pair(-1.5, 1), pair(-1.5, 0), pair(0, 0), pair(1, 1), pair(-1.5, -1.5)],
+    pair(0, 1),
+    pair(-1.5, 1),
+    pair(-1.5, 0),
+    pair(0, 0),
+    pair(1, 1),
+    pair(-1.5, -1.5),
     ...above(['', '0', '1', 'abc', 'b', 'null', 'true']).map(([more, less]) => pair(less, more)),
     ...VALUES.filter((value) => typeof value === 'string').map((text) => pair(text, text)),
   ],
@@ -35,7 +65,10 @@ const MATCHES: Readonly<
       pair(text, ''),
       pair(text, text),
     ]),
-    ...[pair('abc', 'b'), pair([1, 'b'], 1), pair([1, 'b'], 'b'), pair(['abc'], 'abc')],
+    pair('abc', 'b'),
+    pair([1, 'b'], 1),
+    pair([1, 'b'], 'b'),
+    pair(['abc'], 'abc'),
   ],
   startsWith: VALUES.filter((value) => typeof value === 'string').flatMap((text) => [
     pair(text, ''),
@@ -175,8 +208,15 @@ test('a condition reads input, variables and outputs, elements by number', (t) =
   t.true(matches('input.null', 'eq', null));
   t.true(matches('steps.other.output', 'exists', false));
   for (const field of [
-    ...['input.toString', 'input.__proto__', 'input.constructor.name', 'variables.limit.toFixed'],
-    ...['input.list.length', 'input.list.00', 'input.list.-1', 'input.list.1', 'steps.ask.output.text.0'],
+    'input.toString',
+    'input.__proto__',
+    'input.constructor.name',
+    'variables.limit.toFixed',
+    'input.list.length',
+    'input.list.00',
+    'input.list.-1',
+    'input.list.1',
+    'steps.ask.output.text.0',
   ]) {
     t.true(matches(field, 'exists', false), field);
   }

@@ -406,14 +406,19 @@ test('data of a run cannot choose who gets a secret', async (t) => {
   const pointers = (url: string, secrets: object = secret_headers) =>
     type.check?.({ url, secret_headers: secrets } as JsonObject)?.map(({ pointer }) => pointer);
   for (const url of [
-    ...['{{steps.agent.output.url}}', 'https://{{input.host}}/x', 'https://api.{{input.h}}'],
-    ...['https://api.example.com{{input.more}}', 'https://api.example.com:{{input.port}}/'],
+    '{{steps.agent.output.url}}',
+    'https://{{input.host}}/x',
+    'https://api.{{input.h}}',
+    'https://api.example.com{{input.more}}',
+    'https://api.example.com:{{input.port}}/',
   ]) {
     t.deepEqual(pointers(url), ['/secret_headers'], url);
     t.deepEqual(pointers(url, {}), [], url);
   }
   for (const url of [
-    ...['https://api.example.com', 'https://api.example.com/{{input.path}}', 'HTTP://a?{{input.q}}'],
+    'https://api.example.com',
+    'https://api.example.com/{{input.path}}',
+    'HTTP://a?{{input.q}}',
     'https://api.example.com#{{input.f}}',
   ]) {
     t.deepEqual(pointers(url), [], url);
