@@ -302,6 +302,8 @@ function messageOf(error: SchemaError): string {
       return 'is required';
     case 'pattern':
       return schemaOf(error).patternErrorMessage ?? error.message ?? 'is not valid';
+    case 'format':
+      return formatMessage(String(error.params.format));
     case 'additionalProperties':
       return unknownMember(error);
     case 'enum':
@@ -322,6 +324,19 @@ function messageOf(error: SchemaError): string {
     default:
       return error.message ?? 'is not valid';
   }
+}
+
+/** The formats that people write by hand, in words. */
+const FORMATS: Readonly<Record<string, string>> = {
+  date: 'a date, such as 2026-01-31',
+  'date-time': 'a time with its offset, such as 2026-01-31T12:00:00Z',
+  email: 'an email address',
+  uri: 'an address with its scheme, such as https://example.com',
+  uuid: 'a UUID',
+};
+
+function formatMessage(format: string): string {
+  return `must be ${FORMATS[format] ?? `of the format ${format}`}`;
 }
 
 /** `1 character`, `3 items`: what the keyword counts, in the number of its limit. */

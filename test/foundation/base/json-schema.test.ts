@@ -136,6 +136,18 @@ test('a member that is not known is told with the one that was probably meant', 
   ]);
 });
 
+test('a text of another format is told what is expected', (t) => {
+  const formats = { id: 'uuid', at: 'date-time', url: 'uri', host: 'hostname' };
+  const members = Object.entries(formats).map(([name, format]) => [name, Type.String({ format })]);
+  const validate = createValidator(Type.Object(Object.fromEntries(members)), 'body');
+  t.deepEqual(validate({ id: 'x', at: 'today', url: 'example.com', host: 'a b' }), [
+    { pointer: '/body/id', message: 'must be a UUID' },
+    { pointer: '/body/at', message: 'must be a time with its offset, such as 2026-01-31T12:00:00Z' },
+    { pointer: '/body/url', message: 'must be an address with its scheme, such as https://example.com' },
+    { pointer: '/body/host', message: 'must be of the format hostname' },
+  ]);
+});
+
 test('a payload that does not fit is reported by its member', (t) => {
   const schema = Type.Object({
     id: Type.String({ format: 'uuid' }),
