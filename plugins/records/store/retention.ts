@@ -36,6 +36,8 @@ export type StoredRule = Pick<InferEntity<typeof RetentionRuleRow>, 'keepMs' | '
 
 /** More than there are kinds. */
 const ALL_KINDS = 1_000;
+/** Rules that are read at one time. */
+const PAGE = 500;
 /** Sizes that one statement writes. */
 const BATCH = 200;
 
@@ -50,8 +52,14 @@ export async function findRulesOf(
   database: Pick<Database, 'system'>,
   kind: string,
 ): Promise<ReadonlyMap<string, StoredRule>> {
-  const rows = await database.system().find(RetentionRuleRow, { kind }, { disableIdentityMap: true });
-  return new Map(rows.map((row) => [row.tenantId, row]));
+  const rules = new Map<string, StoredRule>();
+  const query = { orderBy: { tenantId: 'asc' }, limit: PAGE, disableIdentityMap: true } as const;
+  for (let last = ''; ; ) {
+    const page = await database.system().find(RetentionRuleRow, { kind, tenantId: { $gt: last } }, query);
+    for (const row of page) rules.set(row.tenantId, row);
+    if (page.length < PAGE) return rules;
+    last = page.at(-1)!.tenantId;
+  }
 }
 
 /** Stores how many records of a kind there are, by tenant, replacing the previous counts. */
