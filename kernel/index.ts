@@ -64,6 +64,7 @@ export { Type } from '../foundation/base/type.ts';
 export { AnyId, fromWire, Id, listOf, nullable, Timestamp, toWire } from '../foundation/base/wire.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
+export { sharedSettings } from '../foundation/config/shared-settings.ts';
 export { type Address, formatDuration, parseDuration } from '../foundation/config/units.ts';
 export type {
   AggregateQuery,

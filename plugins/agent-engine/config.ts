@@ -1,5 +1,6 @@
 import { field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
+import { preambleTokens } from '../records/contract.ts';
 import { SandboxConfig } from './services/sandbox/sandbox-config.ts';
 
 /**
@@ -83,13 +84,7 @@ export const AgentEngineConfig = Type.Object({
     unset: "the model's own",
     description: 'Size of the vectors to ask for, of models that let it be chosen',
   }),
-  preamble_tokens: field.integer({
-    env: 'SVC_PREAMBLE_TOKENS',
-    default: 2000,
-    min: 0,
-    max: 100_000,
-    description: 'Tokens, estimated, of personality, profile, memories and skills in a system prompt',
-  }),
+  preamble_tokens: preambleTokens,
   history_tokens: field.integer({
     env: 'SVC_HISTORY_TOKENS',
     default: 32_000,

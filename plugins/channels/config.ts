@@ -1,4 +1,4 @@
-import { field, Type } from 'agent-gateway';
+import { field, sharedSettings, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 
 const HTTP = { protocols: ['https', 'http'] } as const;
@@ -22,13 +22,7 @@ export const ChannelsConfig = Type.Object({
     description:
       'Key by which the ids of channel users are hashed, 32 random characters or more; the same on every replica, and for ever',
   }),
-  public_url: field.url({
-    ...HTTP,
-    env: 'SAAS_PUBLIC_URL',
-    unset: 'logging in through a channel is off, and the gateway registers at no hub',
-    description:
-      'Address by which browsers and hubs reach the gateway: login links and returns from providers begin with it, and hubs of which it is a node call it',
-  }),
+  public_url: sharedSettings.publicUrl,
   cookie_secure: field.boolean({
     env: 'SAAS_COOKIE_SECURE',
     default: true,

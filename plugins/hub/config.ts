@@ -1,4 +1,4 @@
-import { field, Type } from 'agent-gateway';
+import { field, sharedSettings, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 
 /** Settings of the experience hub. */
@@ -37,31 +37,9 @@ export const HubConfig = Type.Object({
     description:
       'Time for which a key of the hub stays published, and signs for those who subscribed under it, after another has replaced it',
   }),
-  secret_key: field.string({
-    env: 'SVC_SECRET_KEY',
-    min: 32,
-    max: 1024,
-    secret: true,
-    unset: 'they are stored as they are',
-    description:
-      'Key of 32 characters or more that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
-  }),
-  secret_key_previous: field.string({
-    env: 'SVC_SECRET_KEY_PREVIOUS',
-    min: 32,
-    max: 1024,
-    secret: true,
-    unset: 'none',
-    description:
-      'Second key that reads what it has encrypted, while `SVC_SECRET_KEY` is exchanged; each start encrypts that anew with `SVC_SECRET_KEY`',
-  }),
-  public_url: field.url({
-    protocols: ['https', 'http'],
-    env: 'SAAS_PUBLIC_URL',
-    unset: 'logging in through a channel is off, and the gateway registers at no hub',
-    description:
-      'Address by which browsers and hubs reach the gateway: login links and returns from providers begin with it, and hubs of which it is a node call it',
-  }),
+  secret_key: sharedSettings.secretKey,
+  secret_key_previous: sharedSettings.secretKeyPrevious,
+  public_url: sharedSettings.publicUrl,
 });
 
 export type HubSettings = Static<typeof HubConfig>;

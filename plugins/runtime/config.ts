@@ -1,4 +1,4 @@
-import { field, Type } from 'agent-gateway';
+import { field, sharedSettings, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 
 /** Settings of the runtime. */
@@ -17,24 +17,8 @@ export const RuntimeConfig = Type.Object({
     description:
       'Key of 16 characters or more, of an administrator of the default tenant on the routes of the v2 API',
   }),
-  secret_key: field.string({
-    env: 'SVC_SECRET_KEY',
-    min: 32,
-    max: 1024,
-    secret: true,
-    unset: 'they are stored as they are',
-    description:
-      'Key of 32 characters or more that encrypts secrets of webhooks and private keys of the hub in the database; the same on every replica',
-  }),
-  secret_key_previous: field.string({
-    env: 'SVC_SECRET_KEY_PREVIOUS',
-    min: 32,
-    max: 1024,
-    secret: true,
-    unset: 'none',
-    description:
-      'Second key that reads what it has encrypted, while `SVC_SECRET_KEY` is exchanged; each start encrypts that anew with `SVC_SECRET_KEY`',
-  }),
+  secret_key: sharedSettings.secretKey,
+  secret_key_previous: sharedSettings.secretKeyPrevious,
   webhook_backoff: field.list({
     env: 'SVC_WEBHOOK_BACKOFF',
     default: ['1s', '5s', '30s', '120s'],

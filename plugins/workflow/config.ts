@@ -1,5 +1,6 @@
 import { field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
+import { preambleTokens } from '../records/contract.ts';
 
 /** Settings of the workflow engine. */
 export const WorkflowConfig = Type.Object({
@@ -24,13 +25,7 @@ export const WorkflowConfig = Type.Object({
     max: '1h',
     description: 'Time that one HTTP request of a service task may take, redirects and body included',
   }),
-  preamble_tokens: field.integer({
-    env: 'SVC_PREAMBLE_TOKENS',
-    default: 2000,
-    min: 0,
-    max: 100_000,
-    description: 'Tokens, estimated, of personality, profile, memories and skills in a system prompt',
-  }),
+  preamble_tokens: preambleTokens,
   concurrency: field.integer({
     env: 'WORKFLOW_CONCURRENCY',
     default: 64,

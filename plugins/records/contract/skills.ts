@@ -1,4 +1,4 @@
-import { defineErrors, defineEvent, defineHint, serviceRef, Type } from 'agent-gateway';
+import { defineErrors, defineEvent, defineHint, field, serviceRef, Type } from 'agent-gateway';
 import type { Principal } from './principal.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
@@ -80,6 +80,15 @@ export const SkillErrors = defineErrors({
 export const SkillsRef = serviceRef<Skills>('records.skills');
 /** The personality files of tenants. */
 export const SoulsRef = serviceRef<Souls>('records.souls');
+/** The setting of whoever asks for preambles. */
+export const preambleTokens = field.integer({
+  env: 'SVC_PREAMBLE_TOKENS',
+  default: 2000,
+  min: 0,
+  max: 100_000,
+  description: 'Tokens, estimated, of personality, profile, memories and skills in a system prompt',
+});
+
 /** System prompts. */
 export const PreamblesRef = serviceRef<Preambles>('records.preambles');
 /** For plugins that make tenants. */
