@@ -119,20 +119,20 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   }
 
   /**
-   * Makes the next slots under a key, below its limit. It does no harm when other processes make the same ones at the
-   * same time.
+   * Makes the next slots under a key, below its limit. It does no harm when some are there already, also those that
+   * other processes make at the same time.
    */
   async function addSlots({ key, limit }: LeaseTicket): Promise<void> {
-    const { rows } = await run(
-      sql<{ slot: number }>`select slot from kernel_leases where lease_key = ${key} and slot < ${limit}`,
+    const { rows } = await run(sql<{ slot: number }>`
+      select s.slot + 1 as slot from kernel_leases s where s.lease_key = ${key} and s.slot < ${limit - 1}
+        and not exists (select 1 from kernel_leases n where n.lease_key = ${key} and n.slot = s.slot + 1)
+      order by s.slot limit 1`);
+    // Where none is missing after another one, the first are.
+    const first = Number(rows[0]?.slot ?? 0);
+    const made = Array.from(
+      { length: Math.min(NEW_SLOTS, limit - first) },
+      (_, n) => sql`(${key}, ${first + n}, null, '', '', 0, ${now()})`,
     );
-    const known = new Set(rows.map(({ slot }) => Number(slot)));
-    const missing: number[] = [];
-    for (let slot = 0; slot < limit && missing.length < NEW_SLOTS; slot += 1) {
-      if (!known.has(slot)) missing.push(slot);
-    }
-    if (missing.length === 0) return;
-    const made = missing.map((slot) => sql`(${key}, ${slot}, null, '', '', 0, ${now()})`);
     const keep = isMySql
       ? sql`on duplicate key update slot = kernel_leases.slot`
       : sql`on conflict do nothing`;

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Kysely, KyselyPlugin } from 'kysely';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { leaseRegistration } from '../../../foundation/leases/lease-tables.ts';
 import { createTableStore } from '../../../foundation/leases/table-store.ts';
@@ -57,6 +58,37 @@ eachDatabase(test, 'old slots and tickets are swept, and held or fresh ones are 
   granted(await take('d'));
   t.is(await take('e'), 'full');
   t.deepEqual(await slots(), [0, 1, 2]);
+});
+
+eachDatabase(test, 'further slots are made without reading those that there are', async (t, fresh) => {
+  const { database } = await open(t, fresh);
+  const slots = async () =>
+    (await fresh.ask('select slot from kernel_leases order by slot')).map(({ slot }) => Number(slot));
+  let mostRows = 0;
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      mostRows = Math.max(mostRows, result.rows.length);
+      return result;
+    },
+  };
+  const kysely = (database.system().getKysely() as Kysely<unknown>).withPlugin(counting);
+  const system = () => ({ getKysely: () => kysely }) as unknown as ReturnType<typeof database.system>;
+  const { leases } = replicaOf(t, createTableStore({ system, family: database.family }, clock));
+  const take = async (name: string, limit: number) => granted(await leases.tryAcquire('k', { name, limit }));
+  for (let n = 0; n < 33; n += 1) await take(`${n}`, 100);
+  t.deepEqual(
+    await slots(),
+    Array.from({ length: 64 }, (_, n) => n),
+  );
+  await fresh.ask('delete from kernel_leases where slot in (0, 1, 20) or slot > 32');
+  for (const name of ['a', 'b', 'c']) await take(name, 33);
+  t.is(await leases.tryAcquire('k', { name: 'd', limit: 33 }), 'full');
+  t.deepEqual(
+    await slots(),
+    Array.from({ length: 33 }, (_, n) => n),
+  );
+  t.true(mostRows <= 1, `${mostRows} rows were read`);
 });
 
 eachDatabase(test, 'a lease that was released by a clock that is ahead is free', async (t, fresh) => {
