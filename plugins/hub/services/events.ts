@@ -113,12 +113,12 @@ export function createEvents(parts: {
       // received one of them.
       const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? confidenceOf(before) : 0);
       const event = eventOf(nodeId, reported, now);
-      const full = await deliveries.full(MAX_WAITING);
       const rows: DeliveryRow[] = [];
-      for await (const page of subscriptions.thatWant(type))
-        for (const subscription of page)
-          if (wants(subscription, confidence))
-            rows.push(deliveryOf(event, subscription.id, full.has(subscription.id)));
+      for await (const page of subscriptions.thatWant(type)) {
+        const wanting = page.filter((one) => wants(one, confidence)).map(({ id }) => id);
+        const full = await deliveries.full(wanting, MAX_WAITING);
+        rows.push(...wanting.map((id) => deliveryOf(event, id, full.has(id))));
+      }
       if (hasOwn) rows.push(deliveryOf(event, OWN, false));
       return store(event, rows);
     },

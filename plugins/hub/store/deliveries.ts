@@ -169,12 +169,13 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return found;
     },
 
-    /** Subscriptions with so many waiting deliveries that no more are accepted. */
-    async full(most: number): Promise<ReadonlySet<string>> {
+    /** Those of these subscriptions with so many waiting deliveries that no more are accepted. */
+    async full(subscriptionIds: readonly string[], most: number): Promise<ReadonlySet<string>> {
+      if (subscriptionIds.length === 0) return new Set();
       const rows = await em()
         .createQueryBuilder(DeliveryTable, 'd')
         .select(['subscriptionId'])
-        .where({ state: 'waiting' })
+        .where({ state: 'waiting', subscriptionId: { $in: [...subscriptionIds] } })
         .groupBy('subscriptionId')
         .having('count(*) >= ?', [most])
         .execute<{ subscriptionId: string }[]>('all');

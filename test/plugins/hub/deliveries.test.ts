@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { systemClock } from '../../../foundation/base/clock.ts';
+import { openHubDatabase } from '../../../plugins/hub/services/open-database.ts';
+import { createDeliveryStore } from '../../../plugins/hub/store/deliveries.ts';
+import { DeliveryTable } from '../../../plugins/hub/store/tables.ts';
 import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BOTH, SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
@@ -119,6 +122,47 @@ eachGatewayDatabase(
     t.is(failing.got[6]!.body.id, letter.id);
     await until(async () => (await letters()).total === 0);
     t.like(await keyed(hub, 'POST', retry), { status: 404, body: { code: 'hub.dead-letter-not-found' } });
+  },
+);
+
+eachGatewayDatabase(
+  test,
+  'an event is a dead letter at once for a subscriber for which too many wait',
+  async (t, fresh) => {
+    const { hub, report, subscribe } = await withNode(t, fresh.environment);
+    const [behind, prompt] = [await subscriber(t), await subscriber(t)];
+    const [{ id }, other] = [await subscribe(behind.url), await subscribe(prompt.url)];
+    const { database, close } = await openHubDatabase(hub.gateway.services, 'hub.db');
+    t.teardown(close);
+    const now = new Date();
+    const row = (n: number) => ({
+      id: `${n}`,
+      eventId: 'e',
+      subscriptionId: id,
+      state: 'waiting' as const,
+      attempts: 1,
+      dueAt: new Date(now.getTime() + 3_600_000),
+      claimedUntil: now,
+      ticket: '',
+      reason: null,
+      createdAt: now,
+    });
+    for (let from = 0; from < 10_000; from += 1_000)
+      await database.system().insertMany(
+        DeliveryTable,
+        Array.from({ length: 1_000 }, (_, n) => row(from + n)),
+      );
+    await report('gene_promoted', 'g1');
+    await until(() => prompt.got.length === 1);
+    const { dead_letters: letters } = (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}/dead-letters`)).body;
+    t.deepEqual(
+      letters.map(({ reason }: { reason: string }) => reason),
+      ['So many deliveries waited that no more were taken.'],
+    );
+    t.is(behind.got.length, 0);
+    const store = createDeliveryStore(database);
+    t.deepEqual(await store.full([id, other.id], 10_000), new Set([id]));
+    t.deepEqual(await store.full([other.id], 2), new Set(), 'no others are counted');
   },
 );
 
