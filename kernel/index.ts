@@ -104,7 +104,7 @@ export type {
   EgressRequest,
   EgressResponse,
 } from '../foundation/egress/egress.ts';
-export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
+export { EGRESS_DENIED, EgressErrors, isFaultOfReceiver } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export {
   type EgressRulePage,

@@ -42,6 +42,14 @@ export const EgressErrors = defineErrors({
   },
 });
 
+const { busy, invalidRule, tooManyRules, ...FAULTS } = EgressErrors;
+const FAULTY = new Set(Object.values(FAULTS).map(({ definition }) => definition.code));
+
+/** Whether a request failed because of its receiver or address. All other errors are the gateway's own. */
+export function isFaultOfReceiver(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && FAULTY.has(error.code);
+}
+
 /**
  * Why a request is denied: the class of an address; `name`, a name of local networks; `port`, a port of other
  * protocols; `rule`, a rule of the tenant; `default`, no rule and `SVC_EGRESS_DEFAULT=deny`.

@@ -1,5 +1,5 @@
 import { finished } from 'node:stream/promises';
-import { type Clock, EgressErrors, GatewayError, parseRetryAfter } from 'agent-gateway';
+import { type Clock, EgressErrors, isFaultOfReceiver, parseRetryAfter } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
 import { type EventRow, REASON_LENGTH, type SubscriptionRow } from '../store/tables.ts';
 import type { Keys } from './keys.ts';
@@ -9,19 +9,6 @@ import type { SendSigned } from './requests.ts';
 const TIMEOUT_MS = 10_000;
 /** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-
-/**
- * Errors that the subscriber, or its address, causes: they count as failed attempts. All others are the gateway's own.
- */
-const FAILURES: ReadonlySet<string> = new Set(
-  [
-    EgressErrors.denied,
-    EgressErrors.malformed,
-    EgressErrors.unreachable,
-    EgressErrors.timeout,
-    EgressErrors.tooLarge,
-  ].map(({ definition }) => definition.code),
-);
 
 /** The outcome of an attempt. */
 export interface Sent {
@@ -80,7 +67,7 @@ export function createSendEvent(parts: {
       return { error: `The subscriber answered ${status}.`, retryAfterMs, hung: false };
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof GatewayError) || !FAILURES.has(error.code)) throw error;
+      if (!isFaultOfReceiver(error)) throw error;
       const hung = error.code === EgressErrors.timeout.definition.code;
       return { error: error.message.slice(0, REASON_LENGTH), retryAfterMs: 0, hung };
     }

@@ -2,8 +2,8 @@ import { finished } from 'node:stream/promises';
 import {
   type Clock,
   type Egress,
-  EgressErrors,
   GatewayError,
+  isFaultOfReceiver,
   parseRetryAfter,
   type Seal,
   SecretErrors,
@@ -15,21 +15,6 @@ import type { StoredWebhook } from '../../store/webhooks.ts';
 const TIMEOUT_MS = 10_000;
 /** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-
-/**
- * Errors that the receiver, its address or its secret causes: they count as failed attempts. All others are the
- * gateway's own.
- */
-const FAILURES: ReadonlySet<string> = new Set(
-  [
-    EgressErrors.denied,
-    EgressErrors.malformed,
-    EgressErrors.unreachable,
-    EgressErrors.timeout,
-    EgressErrors.tooLarge,
-    SecretErrors.sealed,
-  ].map(({ definition }) => definition.code),
-);
 
 /** An event as it is sent. */
 export interface Message {
@@ -126,10 +111,15 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
       };
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof GatewayError) || !FAILURES.has(error.code)) throw error;
+      if (!isFaultOfReceiver(error) && !isSealed(error)) throw error;
       return { statusCode: null, error: error.message, durationMs: duration(), ...nothing };
     }
   };
+}
+
+/** The secret of the webhook cannot be read: a failed attempt as well. */
+function isSealed(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.code === SecretErrors.sealed.definition.code;
 }
 
 export type Send = ReturnType<typeof createSend>;
