@@ -17,6 +17,7 @@ export {
 } from '../foundation/audit/audit-query.ts';
 export type { Pseudonymized } from '../foundation/audit/audit-traces.ts';
 export { type BackoffBounds, backoffDelay, parseRetryAfter } from '../foundation/base/backoff.ts';
+export { Bulkhead } from '../foundation/base/bulkhead.ts';
 export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
 export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts';

@@ -20,6 +20,11 @@ export class Semaphore {
     this.#options = options;
   }
 
+  /** Whether a turn would come at once. */
+  get isFree(): boolean {
+    return this.#free > 0;
+  }
+
   /** Tasks whose turn has not come. */
   get waiting(): number {
     return this.#line.size;

@@ -1,6 +1,6 @@
-import { type Clock, createSharedCache, type Ids, type Logger } from 'agent-gateway';
+import { Bulkhead, type Clock, createSharedCache, type Ids, type Logger, type Release } from 'agent-gateway';
 import { delayAfter } from '../rules/schedule.ts';
-import type { DeliveryStore } from '../store/deliveries.ts';
+import type { DeliveryStore, DueSubscription } from '../store/deliveries.ts';
 import type { GeneStore } from '../store/genes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
@@ -8,19 +8,8 @@ import { createArrivals } from './arrivals.ts';
 import { OWN } from './events.ts';
 import type { SendEvent } from './send-event.ts';
 
-/**
- * Subscriptions that are served at one time: those that answer, and those whose last attempt timed out. Neither kind
- * takes the places of the other.
- */
-const PLACES = 128;
-const SLOW_PLACES = 128;
-/** Milliseconds for which a subscription counts as slow after an attempt that hung. */
-const SLOW_MS = 600_000;
-/**
- * After so many milliseconds without an answer an attempt moves to the places of the slow ones: it may hang, and at the
- * start nobody is known to.
- */
-const PATIENCE_MS = 1_000;
+/** Subscriptions that are served at one time. */
+const PLACES = 256;
 /** Milliseconds for which the attempting process holds its claim on a delivery: longer than an attempt takes. */
 const CLAIM_MS = 30_000;
 /**
@@ -51,6 +40,8 @@ interface Claim {
   readonly hasMore: boolean;
 }
 
+type Claims = ReadonlyMap<string, Claim>;
+
 /** Sends due deliveries. Each subscription has a queue of its own, with one delivery in progress at a time. */
 export interface Dispatcher {
   /** Starts a search for due deliveries. */
@@ -77,17 +68,15 @@ export function createDispatcher(parts: {
 }): Dispatcher {
   const { deliveries, subscriptions, genes, send, apply, backoff, clock, ids, log, counted, changed } = parts;
   const busy = new Map<string, Promise<void>>();
-  const slowUntil = new Map<string, number>();
+  const places = new Bulkhead(PLACES, clock);
   /** Subscriptions with due deliveries that have no place yet, those that have waited longest first. */
-  let ready: readonly string[] = [];
+  let ready: readonly DueSubscription[] = [];
   /** Subscriptions for which more was found due while one of their deliveries was in progress. */
   const again = new Set<string>();
   const stop = new AbortController();
   let isEnding = false;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
-  /** Those that have a place of the slow ones. */
-  const slowBusy = new Set<string>();
   let isFilling = false;
 
   const now = () => new Date(clock.now());
@@ -99,10 +88,8 @@ export function createDispatcher(parts: {
     load: (id) => deliveries.event(id),
   });
 
-  const isSlow = (id: string) => (slowUntil.get(id) ?? 0) > clock.monotonic();
-
   /** Claims the oldest due delivery of each of these subscriptions. */
-  async function claim(subscriptionIds: readonly string[]): Promise<ReadonlyMap<string, Claim>> {
+  async function claim(subscriptionIds: readonly string[]): Promise<Claims> {
     const { claims, isWhole } = await deliveries.claim(
       subscriptionIds,
       now(),
@@ -145,20 +132,12 @@ export function createDispatcher(parts: {
     }
     // The subscription was deleted with its deliveries; this one was accepted at the same moment.
     if (subscription === undefined) return ARRIVED;
-    const patience = setTimeout(() => makeRoom(subscriptionId), PATIENCE_MS).unref();
-    const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal).finally(() =>
-      clearTimeout(patience),
-    );
-    if (sent.hung) slowUntil.set(subscriptionId, clock.monotonic() + SLOW_MS);
-    else slowUntil.delete(subscriptionId);
+    const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal);
     if (sent.error !== null) await subscriptions.noteFailed(subscriptionId, now(), sent.error);
     return sent;
   }
 
-  /**
-   * Sends a claimed delivery. False where nothing else is known to be due, or the subscription has to give up its
-   * place.
-   */
+  /** Sends a claimed delivery. False where nothing else is known to be due. */
   async function deliver(claimed: Claim): Promise<boolean> {
     const { delivery, hasMore } = claimed;
     const { subscriptionId } = delivery;
@@ -177,7 +156,7 @@ export function createDispatcher(parts: {
       counted(delay === undefined ? 'dead' : 'retried');
       // The periodic sweep finds deliveries that are due in a second or later.
       if (delay !== undefined && delay < 1_000) setTimeout(wake, delay + 1).unref();
-      return hasMore && !isSlow(subscriptionId);
+      return hasMore;
     } catch (err) {
       await deliveries.release(delivery);
       if (!stop.signal.aborted)
@@ -186,7 +165,9 @@ export function createDispatcher(parts: {
     }
   }
 
-  async function serve(id: string, first: Promise<ReadonlyMap<string, Claim>>): Promise<void> {
+  /** Sends what is due to a subscription that has a place. One that is slow gives it up after each delivery. */
+  async function serve({ id, owner }: DueSubscription, first: Promise<Claims>, place: Release) {
+    let leave: Release | undefined = place;
     try {
       for (let claims = first; ; claims = claim([id])) {
         const claimed = (await claims).get(id);
@@ -196,18 +177,15 @@ export function createDispatcher(parts: {
           break;
         }
         if (!(await deliver(claimed)) || isEnding) break;
+        leave();
+        leave = places.isSlow(id) ? undefined : places.enter(id, owner);
+        if (leave === undefined) break;
       }
     } catch (err) {
       log.warn({ err, subscription: id }, 'deliveries wait: the database does not answer');
     }
+    leave?.();
     changed();
-  }
-
-  /** Lets another subscription have the place of one that does not answer, while the slow ones have places. */
-  function makeRoom(id: string): void {
-    if (slowBusy.size >= SLOW_PLACES || slowBusy.has(id)) return;
-    slowBusy.add(id);
-    fillSoon();
   }
 
   function fillSoon(): void {
@@ -220,32 +198,26 @@ export function createDispatcher(parts: {
   function fill(): void {
     isFilling = false;
     if (isEnding) return;
-    const chosen: { readonly id: string; readonly slow: boolean }[] = [];
-    let [places, slowPlaces] = [PLACES - (busy.size - slowBusy.size), SLOW_PLACES - slowBusy.size];
-    ready = ready.filter((id) => {
-      if (busy.has(id)) {
-        again.add(id);
+    const chosen: { readonly due: DueSubscription; readonly leave: Release }[] = [];
+    ready = ready.filter((due) => {
+      if (busy.has(due.id)) {
+        again.add(due.id);
         return false;
       }
-      if (places === 0 && slowPlaces === 0) return true;
-      const slow = isSlow(id);
-      if ((slow ? slowPlaces : places) === 0) return true;
-      if (slow) slowPlaces -= 1;
-      else places -= 1;
-      chosen.push({ id, slow });
+      const leave = places.enter(due.id, due.owner);
+      if (leave === undefined) return true;
+      chosen.push({ due, leave });
       return false;
     });
     if (chosen.length === 0) return;
-    const claims = claim(chosen.map(({ id }) => id));
-    for (const { id, slow } of chosen) {
-      if (slow) slowBusy.add(id);
-      const serving = serve(id, claims).finally(() => {
-        busy.delete(id);
-        slowBusy.delete(id);
-        if (again.delete(id)) ready = [...ready, id];
+    const claims = claim(chosen.map(({ due }) => due.id));
+    for (const { due, leave } of chosen) {
+      const serving = serve(due, claims, leave).finally(() => {
+        busy.delete(due.id);
+        if (again.delete(due.id)) ready = [...ready, due];
         fillSoon();
       });
-      busy.set(id, serving);
+      busy.set(due.id, serving);
     }
   }
 

@@ -1,5 +1,5 @@
 import { finished } from 'node:stream/promises';
-import { type Clock, EgressErrors, isFaultOfReceiver, parseRetryAfter } from 'agent-gateway';
+import { type Clock, isFaultOfReceiver, parseRetryAfter } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
 import { type EventRow, REASON_LENGTH, type SubscriptionRow } from '../store/tables.ts';
 import type { Keys } from './keys.ts';
@@ -16,8 +16,6 @@ export interface Sent {
   readonly error: string | null;
   /** The milliseconds of the subscriber's `Retry-After`. */
   readonly retryAfterMs: number;
-  /** Whether the attempt timed out. */
-  readonly hung: boolean;
 }
 
 /** Sends an event to a subscriber, once. Throws the reason of `signal`, and the gateway's own errors. */
@@ -62,14 +60,13 @@ export function createSendEvent(parts: {
       });
       // The status decides: a failure while the body is read is ignored.
       await finished(answer.resume()).catch(() => {});
-      if (status >= 200 && status < 300) return { error: null, retryAfterMs: 0, hung: false };
+      if (status >= 200 && status < 300) return { error: null, retryAfterMs: 0 };
       const retryAfterMs = parseRetryAfter(headers['retry-after'], clock.now()) ?? 0;
-      return { error: `The subscriber answered ${status}.`, retryAfterMs, hung: false };
+      return { error: `The subscriber answered ${status}.`, retryAfterMs };
     } catch (error) {
       signal.throwIfAborted();
       if (!isFaultOfReceiver(error)) throw error;
-      const hung = error.code === EgressErrors.timeout.definition.code;
-      return { error: error.message.slice(0, REASON_LENGTH), retryAfterMs: 0, hung };
+      return { error: error.message.slice(0, REASON_LENGTH), retryAfterMs: 0 };
     }
   };
 }

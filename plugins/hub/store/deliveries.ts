@@ -1,7 +1,13 @@
 import { raw } from '@mikro-orm/core';
 import { type Database, eraseExpired, type Page } from 'agent-gateway';
 import { isNew } from './is-new.ts';
-import { type DeliveryRow, DeliveryTable, type EventRow, EventTable } from './tables.ts';
+import {
+  type DeliveryRow,
+  DeliveryTable,
+  type EventRow,
+  EventTable,
+  type SubscriptionRow,
+} from './tables.ts';
 
 /** Rows of one statement: few enough for the parameter limit of every database family. */
 const BATCH = 500;
@@ -14,6 +20,9 @@ const UNCLAIMED = new Date(0);
 
 /** A delivery that failed for the last time, with its event. */
 export type DeadLetter = DeliveryRow & { readonly event: EventRow | undefined };
+
+/** A subscription with something that is due, and its owner; this gateway's own queue is its own owner. */
+export type DueSubscription = Pick<SubscriptionRow, 'id' | 'owner'>;
 
 /** How many deliveries of a subscription wait, and how many are dead. */
 export interface DeliveryCounts {
@@ -42,16 +51,17 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       (await em().findOne(EventTable, { id })) ?? undefined,
 
     /** Subscriptions with something that is due, those that have waited longest first. */
-    async dueSubscriptions(now: Date, limit: number): Promise<readonly string[]> {
+    async dueSubscriptions(now: Date, limit: number): Promise<readonly DueSubscription[]> {
+      const owner = '(select s.owner from hub_subscriptions s where s.id = due.subscription_id)';
       const rows = await em()
         .createQueryBuilder(DeliveryTable, 'due')
-        .select(['subscriptionId'])
+        .select(['subscriptionId', raw(`${owner} as owner`)])
         .where({ state: 'waiting', dueAt: { $lte: now }, claimedUntil: { $lte: now } })
         .groupBy('subscriptionId')
         .orderBy({ [raw('min(due.due_at)')]: 'asc' })
         .limit(limit)
-        .execute<{ subscriptionId: string }[]>('all');
-      return rows.map(({ subscriptionId }) => subscriptionId);
+        .execute<{ subscriptionId: string; owner: string | null }[]>('all');
+      return rows.map((row) => ({ id: row.subscriptionId, owner: row.owner ?? row.subscriptionId }));
     },
 
     /**

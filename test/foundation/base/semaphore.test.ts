@@ -40,6 +40,7 @@ test('as many as there are places run at one time, the others in order of arriva
   );
   await Promise.resolve();
   t.is(semaphore.waiting, 2);
+  t.false(semaphore.isFree);
   gates[1]!.resolve();
   await runs[1];
   t.deepEqual(begun, [0, 1, 2]);
@@ -47,6 +48,7 @@ test('as many as there are places run at one time, the others in order of arriva
   await Promise.all(runs);
   t.deepEqual(begun, [0, 1, 2, 3]);
   t.is(semaphore.waiting, 0);
+  t.true(semaphore.isFree);
 });
 
 test('a turn that is ended twice frees one place, and a task that fails frees its own', async (t) => {

@@ -4,8 +4,8 @@ import { until } from '../../support/until.ts';
 import { SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
 import { keyed, startHub, subscriber } from './hub-kit.ts';
 
-/** More than the 128 that are served at one time. */
-const CROWD = 140;
+/** More than the 256 that are served at one time. */
+const CROWD = 300;
 
 sampledGatewayDatabase(
   test,

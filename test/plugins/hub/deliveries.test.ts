@@ -21,8 +21,8 @@ import {
 
 /** Of 5 events each, with 10 s for an attempt. */
 const HANGING = 60;
-/** More than the 128 that are served at one time. */
-const CROWD = 140;
+/** More than the 256 that are served at one time. */
+const CROWD = 300;
 /** Whether a delivery is signed by the hub, as a subscriber finds out: by the README alone. */
 async function isSigned(hub: { url: string }, { headers, text, target }: Delivered): Promise<boolean> {
   const { createHash, createPublicKey, verify } = await import('node:crypto');

@@ -42,12 +42,7 @@ export const DeliverWebhook = defineJob(
  * of a tenant stay below its 64 open requests.
  */
 export const CONCURRENCY = 400;
-export const PER_WEBHOOK = 3;
-/**
- * Those in progress at one time for all webhooks whose receivers take seconds or hang: the other half is always for
- * receivers that answer.
- */
-const SLOW = CONCURRENCY / 2;
+const PER_WEBHOOK = 3;
 /** Milliseconds: the longest `Retry-After` that is honoured. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
 /** Milliseconds until it is looked again whether a deleted tenant was restored. */
@@ -78,7 +73,7 @@ interface DeliveriesParts {
 /** Makes the handler of the job, and `attempt` for tests of a webhook. */
 export function createDeliveries(parts: DeliveriesParts) {
   const { send, jobs, tenants, clock, ids, log, backoff, changed, counted } = parts;
-  const placeOf = createPlaces(PER_WEBHOOK, SLOW, clock);
+  const placeOf = createPlaces(CONCURRENCY, PER_WEBHOOK, clock);
 
   /** One attempt, not yet in the log. A receiver that answers 410 gets nothing more. Throws the reason of `signal`. */
   async function attempt(
@@ -128,7 +123,7 @@ export function createDeliveries(parts: DeliveriesParts) {
       await jobs.publish(tenant, DeliverWebhook, payload, { delay: DELETED_TENANT_MS });
       return;
     }
-    const place = await placeOf(`${tenant.tenantId}/${webhook_id}`);
+    const place = await placeOf(tenant.tenantId, webhook_id);
     if ('waitMs' in place) {
       await jobs.publish(tenant, DeliverWebhook, payload, { delay: place.waitMs });
       return;
