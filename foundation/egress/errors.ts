@@ -42,12 +42,22 @@ export const EgressErrors = defineErrors({
   },
 });
 
-const { busy, invalidRule, tooManyRules, ...FAULTS } = EgressErrors;
-const FAULTY = new Set(Object.values(FAULTS).map(({ definition }) => definition.code));
+/** Codes of errors of the receiver, or of its address. */
+const FAULTS = new Set(
+  [
+    EgressErrors.denied,
+    EgressErrors.malformed,
+    EgressErrors.unreachable,
+    EgressErrors.timeout,
+    EgressErrors.tooLarge,
+    EgressErrors.tooManyRedirects,
+    EgressErrors.badRedirect,
+  ].map(({ definition }) => definition.code),
+);
 
 /** Whether a request failed because of its receiver or address. All other errors are the gateway's own. */
 export function isFaultOfReceiver(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && FAULTY.has(error.code);
+  return error instanceof GatewayError && FAULTS.has(error.code);
 }
 
 /**
