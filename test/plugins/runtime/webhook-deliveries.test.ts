@@ -77,6 +77,43 @@ test('what the receiver asks for with Retry-After is waited for, and the second 
   t.is(receiver.received.length, 2);
 });
 
+eachGatewayDatabase(
+  test,
+  'an event whose secret this replica cannot read waits for the right key, and no attempt is lost',
+  async (t, fresh) => {
+    const receiver = await startReceiver(t);
+    const start = (key: string) =>
+      startRuntime(t, { env: { ...LOCAL, ...fresh.environment, SVC_SECRET_KEY: key.repeat(32) } });
+    const before = await start('a');
+    const { id, secret } = await makeWebhook(before, { url: receiver.url });
+    await before.stop();
+
+    const mistaken = await start('b');
+    await portOf(mistaken).emit(TENANT, { type: 'agent.created', data: {} });
+    await until(async () =>
+      /svc_webhook_attempts_total\{result="sealed"\} [1-9]/.test((await mistaken.request('/metrics')).body),
+    );
+    const told = mistaken.logs().filter((line) => line.includes('must be the same on all'));
+    t.is(told.length, 1);
+    t.like(JSON.parse(told[0]!), { level: 'error', plugin: 'runtime', tenant_id: TENANT, webhook_id: id });
+    t.deepEqual(await logsOf(mistaken, id), []);
+    const kept = await mistaken.gateway.services.database
+      .forTenant(TENANT)
+      .rows(DeliveryTable, {}, { limit: 2 });
+    t.deepEqual(
+      kept.map(({ attempt }) => attempt),
+      [1],
+    );
+    await mistaken.stop();
+
+    const after = await start('a');
+    await until(() => receiver.received.length === 1);
+    t.notThrows(() => verify(secret, receiver.received[0]!));
+    await until(async () => (await logsOf(after, id)).length === 1);
+    t.like((await logsOf(after, id))[0], { attempt: 1, status_code: 204 });
+  },
+);
+
 test('a job that comes again after its attempt was noted sends nothing', async (t) => {
   const receiver = await startReceiver(t, () => 500);
   const gateway = await startRuntime(t, { env: { ...LOCAL, SVC_WEBHOOK_BACKOFF: '1h' } });

@@ -8,6 +8,7 @@ import {
   type TenantEntityManager,
   type Tenants,
   Type,
+  throttledLog,
 } from 'agent-gateway';
 import {
   endDelivery,
@@ -15,6 +16,7 @@ import {
   findWebhook,
   logWrite,
   nextAttempt,
+  type StoredDelivery,
   type StoredLog,
   type StoredWebhook,
   trimLogs,
@@ -48,13 +50,22 @@ const MOST_RETRY_AFTER_MS = 3_600_000;
 /** Milliseconds until it is looked again whether a deleted tenant was restored. */
 const DELETED_TENANT_MS = 3_600_000;
 /**
+ * Milliseconds: an event whose secret this process cannot read waits as long again as it has waited, between these.
+ * Another replica may have the right key, or this one soon.
+ */
+const LEAST_SEALED_MS = 1_000;
+const MOST_SEALED_MS = 600_000;
+/**
  * The random extra delay of an attempt at most, as a part of its delay: a receiver that comes back does not get all
  * attempts at once.
  */
 const JITTER = 0.2;
 
-/** `delivered`; `retried`: failed, another attempt follows; `given_up`: failed, the last one. */
-export type AttemptResult = 'delivered' | 'retried' | 'given_up';
+/**
+ * `delivered`; `retried`: failed, another attempt follows; `given_up`: failed, the last one; `sealed`: not attempted,
+ * since the secret cannot be read here.
+ */
+export type AttemptResult = 'delivered' | 'retried' | 'given_up' | 'sealed';
 
 interface DeliveriesParts {
   readonly send: Send;
@@ -74,6 +85,12 @@ interface DeliveriesParts {
 export function createDeliveries(parts: DeliveriesParts) {
   const { send, jobs, tenants, clock, ids, log, backoff, changed, counted } = parts;
   const placeOf = createPlaces(CONCURRENCY, PER_WEBHOOK, clock);
+  const sealed = throttledLog(clock, (webhook: { tenant_id: string; webhook_id: string }, times) =>
+    log.error(
+      { ...webhook, times },
+      'events for webhooks wait: their secret cannot be read with the SVC_SECRET_KEY of this replica, which must be the same on all',
+    ),
+  );
 
   /** One attempt, not yet in the log. A receiver that answers 410 gets nothing more. Throws the reason of `signal`. */
   async function attempt(
@@ -106,11 +123,17 @@ export function createDeliveries(parts: DeliveriesParts) {
     return { entry, sent, isOff };
   }
 
+  const spread = (delay: number) => Math.round(delay * (1 + (JITTER * ids.bytes(1)[0]!) / 255));
+
   function delayAfter(number: number, retryAfterMs: number): number | undefined {
     const delay = backoff[number - 1];
-    if (delay === undefined) return undefined;
-    const asked = Math.max(delay, Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));
-    return Math.round(asked * (1 + (JITTER * ids.bytes(1)[0]!) / 255));
+    return delay === undefined
+      ? undefined
+      : spread(Math.max(delay, Math.min(retryAfterMs, MOST_RETRY_AFTER_MS)));
+  }
+
+  function delayWhileSealed({ createdAt }: Pick<StoredDelivery, 'createdAt'>): number {
+    return spread(Math.min(Math.max(clock.now() - createdAt, LEAST_SEALED_MS), MOST_SEALED_MS));
   }
 
   const handle: JobHandler<{ delivery_id: string; webhook_id: string; attempt: number }> = async (
@@ -139,6 +162,13 @@ export function createDeliveries(parts: DeliveriesParts) {
         return;
       }
       const { entry, sent, isOff } = await attempt(tenant, webhook, delivery, number, signal);
+      if (sent.isSealed) {
+        // No attempt: a mistake of the operator's, or an exchange of the key that went wrong, must not lose the event.
+        await jobs.publish(tenant, DeliverWebhook, payload, { delay: delayWhileSealed(delivery) });
+        sealed({ tenant_id: tenant.tenantId, webhook_id });
+        counted('sealed');
+        return;
+      }
       const delay = sent.error === null || isOff ? undefined : delayAfter(number, sent.retryAfterMs);
       const next =
         delay === undefined

@@ -41,12 +41,12 @@ export function openWebhooks(
   const { database, clock, production } = services;
   const attempts = scope.metric.counter<'result'>({
     name: 'svc_webhook_attempts_total',
-    help: 'Events for webhooks by what became of them: delivered, retried, given_up, or dropped since too many were on their way.',
+    help: 'Events for webhooks by what became of them: delivered, retried, given_up, sealed since their secret cannot be read, or dropped since too many were on their way.',
     labels: ['result'],
   });
   const counted = (result: AttemptResult | 'dropped', count = 1) => attempts.inc({ result }, count);
   // The first ones are an increase to Prometheus only where there was a 0 before.
-  for (const result of ['given_up', 'dropped'] as const) counted(result, 0);
+  for (const result of ['given_up', 'dropped', 'sealed'] as const) counted(result, 0);
   if (config.secret_key === undefined && production) {
     log.warn('secrets of webhooks are stored without encryption: SVC_SECRET_KEY is not set');
   }
@@ -82,7 +82,7 @@ export function openWebhooks(
     if (unreadable > 0)
       log.warn(
         { unreadable },
-        'secrets of webhooks cannot be read with this SVC_SECRET_KEY: nothing is delivered with them',
+        'secrets of webhooks cannot be read with this SVC_SECRET_KEY: their events wait',
       );
   };
   const resealEvery = config.secret_key_previous === undefined ? DAY_MS : RESEAL_EVERY_MS;

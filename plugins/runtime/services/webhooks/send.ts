@@ -34,6 +34,8 @@ export interface Sent {
   readonly retryAfterMs: number;
   /** The receiver wants no more (410). */
   readonly isGone: boolean;
+  /** Nothing was sent: this process has another `SVC_SECRET_KEY` than the one that sealed the secret. */
+  readonly isSealed: boolean;
 }
 
 interface SendParts {
@@ -96,7 +98,6 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
   ): Promise<Sent> => {
     const began = clock.monotonic();
     const duration = () => Math.round(clock.monotonic() - began);
-    const nothing = { retryAfterMs: 0, isGone: false };
     try {
       const { status, headers } = await post(tenantId, webhook, message, signal);
       const isDelivered = status >= 200 && status < 300;
@@ -108,11 +109,19 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
         durationMs: duration(),
         retryAfterMs: asked,
         isGone: status === 410,
+        isSealed: false,
       };
     } catch (error) {
       signal.throwIfAborted();
       if (!isFaultOfReceiver(error) && !isSealed(error)) throw error;
-      return { statusCode: null, error: error.message, durationMs: duration(), ...nothing };
+      return {
+        statusCode: null,
+        error: error.message,
+        durationMs: duration(),
+        retryAfterMs: 0,
+        isGone: false,
+        isSealed: isSealed(error),
+      };
     }
   };
 }

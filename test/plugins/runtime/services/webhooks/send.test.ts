@@ -69,6 +69,7 @@ test('what the receiver or its secret is the reason of is a failed attempt, what
   const { send } = sender(200, createSeal('another key of thirty-two letters'));
   t.like(await send(), {
     statusCode: null,
+    isSealed: true,
     error: 'The stored secret cannot be read with the SVC_SECRET_KEY of this gateway',
   });
   for (const error of [
@@ -76,7 +77,7 @@ test('what the receiver or its secret is the reason of is a failed attempt, what
     EgressErrors.timeout('late'),
     EgressErrors.unreachable('off'),
   ]) {
-    t.like(await sender(error).send(), { statusCode: null, error: error.message });
+    t.like(await sender(error).send(), { statusCode: null, isSealed: false, error: error.message });
   }
   for (const error of [EgressErrors.busy(), new Error('a defect')]) {
     await t.throwsAsync(() => sender(error).send(), { is: error });
