@@ -34,7 +34,7 @@ export function reachable(
   return Promise.all([
     found('database', () => reachTheDatabase(database, registrations)),
     found('redis', async () => (redisUrl === undefined ? 'not configured' : reachRedis(settings, redisUrl))),
-    found('objects', () => reachObjects(services.objectStore)),
+    found('objects', () => reachObjects(services.objectStore, database.driver !== 'sqlite')),
     found('data folder', () => writable(dataDir)),
   ]);
 }
@@ -106,9 +106,16 @@ async function comesUp(redis: Redis): Promise<boolean> {
   return redis.isUp();
 }
 
-async function reachObjects(url: KernelSettings['services']['objectStore']): Promise<string> {
+/** @param mayHaveReplicas whether other machines can use the same database */
+async function reachObjects(
+  url: KernelSettings['services']['objectStore'],
+  mayHaveReplicas: boolean,
+): Promise<string> {
   if (url.form === 'none') return 'not configured';
-  if (url.form === 'files') return `files in ${await writable(url.folder)}`;
+  if (url.form === 'files') {
+    const hint = mayHaveReplicas && url.isDefault === true ? ', which all replicas have to share' : '';
+    return `files in ${await writable(url.folder)}${hint}`;
+  }
   // No plugin runs here, so its store cannot be asked.
   if (url.form === 'plugin') return `${url.name}, not asked: it comes with its plugin`;
   const objects = await openObjects({ ...common, url });

@@ -91,6 +91,12 @@ export async function openServices(parts: ServicesParts) {
   const offered = () => parts.contributions(OBJECT_STORES) as readonly OfferedObjectStore[];
   const objects = await openObjects({ ...common, url, stores: offered, observe });
   opened.defer(() => objects.close());
+  // What one replica stores is missing on the others, a purge too, and nothing fails until somebody asks for it.
+  if (database.family !== 'sqlite' && url.form === 'files' && url.isDefault === true)
+    log.warn(
+      { folder: url.folder },
+      'objects are files in the data folder, where other replicas do not see them: OBJECT_STORE_URL names a store, or a folder, that all share',
+    );
   const stores = () => parts.contributions(SECRET_STORES) as readonly SecretStore[];
   const secrets = createSecrets({
     env,

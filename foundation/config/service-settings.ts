@@ -96,7 +96,7 @@ export const SERVICE_VARIABLES = {
   }),
   objectStoreUrl: field.string({
     env: 'OBJECT_STORE_URL',
-    unset: 'files below the data folder',
+    unset: 'files below the data folder, which replicas have to share then',
     description:
       'Where objects are kept: `file:<path>`, `s3://<bucket>?endpoint=…&region=…`, `plugin://<plugin>/<name>` for a store that a plugin brings, or `none`',
   }),

@@ -8,6 +8,8 @@ export type ObjectStoreUrl =
       readonly form: 'files';
       /** Relative to the working directory unless absolute. */
       readonly folder: string;
+      /** Nobody has named the folder: other replicas may have a data folder, and so objects, of their own. */
+      readonly isDefault?: boolean;
     }
   | {
       readonly form: 's3';
@@ -44,7 +46,8 @@ const DEFAULT_REGION_AT_ENDPOINT = 'us-east-1';
  * a store that a plugin brings; `none`. Credentials are not part of it.
  */
 export function parseObjectStoreUrl(text: string | undefined, dataDir: string): ParsedObjectStoreUrl {
-  if (text === undefined) return { url: { form: 'files', folder: path.join(dataDir, 'objects') } };
+  if (text === undefined)
+    return { url: { form: 'files', folder: path.join(dataDir, 'objects'), isDefault: true } };
   if (text === 'none') return { url: { form: 'none' } };
   if (/^file:/i.test(text)) return fromFileUrl(text.slice('file:'.length));
   if (/^s3:\/\//i.test(text)) return fromS3Url(text);

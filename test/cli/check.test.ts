@@ -269,6 +269,16 @@ test('servers that answer are said to', async (t) => {
   t.regex(stdout, /ok {7}objects: bucket /);
 });
 
+test('objects in a data folder are said to be each replica’s own where there may be replicas', async (t) => {
+  if (!(await available(t, 'postgres'))) return;
+  const DATABASE_URL = 'postgres://root@127.0.0.1:5432/postgres';
+  const folder = await temporaryFolder(t);
+  const { stdout } = await outcomeOf(folder, ['check'], { DATABASE_URL });
+  t.regex(stdout, /^ok {7}objects: files in data\/objects, which all replicas have to share$/m);
+  const named = await outcomeOf(folder, ['check'], { DATABASE_URL, OBJECT_STORE_URL: 'file:data/objects' });
+  t.regex(named.stdout, /^ok {7}objects: files in data\/objects$/m);
+});
+
 test('a data folder that cannot be made is told', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'file'), 'in the way');

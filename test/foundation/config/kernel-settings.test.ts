@@ -47,7 +47,7 @@ test('an empty environment gives the documented defaults', (t) => {
     redisUrl: undefined,
     services: {
       deployment: 'agent-gateway',
-      objectStore: { form: 'files', folder: 'data/objects' },
+      objectStore: { form: 'files', folder: 'data/objects', isDefault: true },
       secretsDir: '/run/secrets',
       tenantSecrets: [],
       secretMaxAge: 60_000,

@@ -4,7 +4,7 @@ import { parseObjectStoreUrl } from '../../../foundation/objects/object-store-ur
 
 test('without a setting objects are files below the data folder', (t) => {
   t.deepEqual(parseObjectStoreUrl(undefined, './data'), {
-    url: { form: 'files', folder: path.join('data', 'objects') },
+    url: { form: 'files', folder: path.join('data', 'objects'), isDefault: true },
   });
 });
 

@@ -175,7 +175,10 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       const wanted = range === undefined ? { signal } : { range, signal };
       const found = await objects.forTenant(tenantId).get(contentKey(id), wanted);
       if (found !== undefined) return found.body;
-      log.error({ tenant_id: tenantId, file_id: id }, 'the content of a file is gone');
+      log.error(
+        { tenant_id: tenantId, file_id: id },
+        'the content of a file is not in the object store that this replica uses',
+      );
       throw FileErrors.notFound('The content of the file is gone');
     },
 
