@@ -21,6 +21,8 @@ import { failures, waiting } from './resources/report.ts';
 const AUDIT_DRAIN = 5_000;
 /** The same where closing everything else has taken long: then the database does not answer anyway. */
 const AUDIT_DRAIN_LATE = 500;
+/** Seconds between the clocks of this machine and of the database that are worth a line of the log. */
+const CLOCK_OFF = 5;
 
 /** What infrastructure is opened with. */
 export interface InfrastructureOptions {
@@ -81,6 +83,20 @@ export async function openInfrastructure(
   });
   opened.defer(() => database.close());
   await registerKernelTables(database);
+  // Credentials and signatures go by the clock of the machine: where it is wrong, they are refused on one replica.
+  const aheadSeconds = () => (clock.now() - database.clock.now()) / 1000;
+  metrics.reading({
+    kind: 'gauge',
+    name: 'svc_clock_ahead_seconds',
+    help: 'Seconds by which the clock of this machine is ahead of that of the database; negative where it is behind.',
+    read: aheadSeconds,
+  });
+  const seconds = Math.round(aheadSeconds());
+  if (Math.abs(seconds) >= CLOCK_OFF)
+    log.warn(
+      { seconds },
+      'the clock of this machine is ahead of that of the database; behind where the number is negative',
+    );
 
   const directory = path.join(settings.dataDir, 'audit');
   const trail = createAuditTrail({ sink: createDatabaseSink(database), directory, clock, ids, log });
