@@ -8,6 +8,8 @@ import { within } from '../../base/deadline.ts';
 const PAGES = 1_000;
 /** Milliseconds after a use of the file until the log is looked at. */
 const LOOK_MS = 50;
+/** Milliseconds after a failure of the thread until another one may start: its disk may be full for a while. */
+const AGAIN_MS = 60_000;
 /** Milliseconds that the thread has to end. */
 const END_MS = 1_000;
 /** It runs a few lines. */
@@ -25,7 +27,7 @@ export interface LogDatabase {
  * Moves the write-ahead log of a SQLite file into the file, in a thread of its own. SQLite itself moves it when the log
  * has `wal_autocheckpoint` pages, at the end of the transaction that made it so long; the whole process then waits for
  * the disk, for ten milliseconds on a good one. What the thread has moved before does not have to be moved then. It
- * starts with the first log of 4 MiB; without it all works as SQLite does.
+ * starts with the first log of 4 MiB, and again after a failure; without it all works as SQLite does.
  */
 export interface Checkpoints {
   /** The file is used: the log is looked at, soon. Takes no time. */
@@ -41,10 +43,13 @@ export function createCheckpoints(parts: {
   readonly log: Pick<Logger, 'warn'>;
   /** Milliseconds that the thread waits for a lock. */
   readonly busyMs: number;
+  /** Milliseconds after a failure until the thread may start again; default a minute. */
+  readonly againMs?: number;
 }): Checkpoints {
-  const { file, database, log, busyMs } = parts;
+  const { file, database, log, busyMs, againMs = AGAIN_MS } = parts;
   let timer: NodeJS.Timeout | undefined;
   let thread: Worker | undefined;
+  let resting: NodeJS.Timeout | undefined;
   let isMoving = false;
   let isOver = false;
 
@@ -73,15 +78,21 @@ export function createCheckpoints(parts: {
       isMoving = false;
     });
     started.on('error', (err) => {
-      isOver = true;
-      log.warn({ err, file }, 'the log of the database file is moved by the process itself from now on');
+      thread = undefined;
+      isMoving = false;
+      if (isOver) return;
+      log.warn({ err, file }, 'the log of the database file is moved by the process itself for a while');
+      resting = setTimeout(() => {
+        resting = undefined;
+        used();
+      }, againMs).unref();
     });
     return started;
   }
 
   function look(): void {
     timer = undefined;
-    if (isOver || isMoving || !database.open) return;
+    if (isOver || isMoving || resting !== undefined || !database.open) return;
     const pages = waitingPages();
     if (pages === undefined) used();
     else if (pages >= PAGES) {
@@ -92,20 +103,22 @@ export function createCheckpoints(parts: {
   }
 
   function used(): void {
-    if (!isOver) timer ??= setTimeout(look, LOOK_MS).unref();
+    if (!isOver && resting === undefined) timer ??= setTimeout(look, LOOK_MS).unref();
   }
 
   return {
     used,
     async close() {
       clearTimeout(timer);
-      const hasFailed = isOver;
+      clearTimeout(resting);
+      const isClosed = isOver;
       isOver = true;
-      if (thread === undefined || hasFailed) return;
-      thread.ref();
-      const ended = once(thread, 'exit');
-      thread.postMessage(true);
-      await within(END_MS, 'the thread of the log', ended).catch(() => thread?.terminate());
+      if (thread === undefined || isClosed) return;
+      const ending = thread;
+      ending.ref();
+      const ended = once(ending, 'exit');
+      ending.postMessage(true);
+      await within(END_MS, 'the thread of the log', ended).catch(() => ending.terminate());
     },
   };
 }

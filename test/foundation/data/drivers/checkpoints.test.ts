@@ -1,3 +1,4 @@
+import { symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -20,7 +21,7 @@ const library = createRequire(import.meta.resolve('@mikro-orm/sqlite')).resolve(
 const Sqlite = createRequire(import.meta.url)(library) as new (file: string) => Connection;
 
 /** A file that SQLite itself would not move the log into, and what moves it. */
-async function open(t: ExecutionContext, file?: string) {
+async function open(t: ExecutionContext, file?: string, againMs?: number) {
   const at = path.join(await temporaryFolder(t), 'gateway.db');
   const database = new Sqlite(at);
   t.teardown(() => database.close());
@@ -29,7 +30,7 @@ async function open(t: ExecutionContext, file?: string) {
   database.exec('create table notes (text text)');
   const warnings: object[] = [];
   const log = { warn: (details: object) => void warnings.push(details) } as unknown as Logger;
-  const checkpoints = createCheckpoints({ file: file ?? at, database, log, busyMs: 20 });
+  const checkpoints = createCheckpoints({ file: file ?? at, database, log, busyMs: 20, againMs });
   t.teardown(checkpoints.close);
   const insert = database.prepare('insert into notes values (?)');
   /** As many pages. */
@@ -90,5 +91,20 @@ test('a thread that cannot open the file is named once, and the process goes on 
   await new Promise((resolve) => setTimeout(resolve, 200));
   t.true(waiting() >= 3_000);
   t.is(warnings.length, 1);
+  await checkpoints.close();
+});
+
+test('a thread that failed starts again when its disk can be used again', async (t) => {
+  const link = path.join(await temporaryFolder(t), 'gateway.db');
+  const { at, checkpoints, write, waiting, warnings } = await open(t, link, 20);
+  write(1_500);
+  await until(() => warnings.length >= 2, 30_000);
+  t.true(waiting() >= 1_000);
+  await symlink(at, link);
+  await until(() => waiting() === 0, 30_000);
+  const told = warnings.length;
+  write(1_500);
+  await until(() => waiting() === 0, 30_000);
+  t.is(warnings.length, told);
   await checkpoints.close();
 });
