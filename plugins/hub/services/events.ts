@@ -51,7 +51,7 @@ export interface Events {
 
 export function createEvents(parts: {
   readonly genes: GeneStore;
-  readonly deliveries: Pick<DeliveryStore, 'accept' | 'full'>;
+  readonly deliveries: Pick<DeliveryStore, 'accept' | 'full' | 'waitAtLeast'>;
   readonly subscriptions: Pick<SubscriptionStore, 'thatWant'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
@@ -113,10 +113,11 @@ export function createEvents(parts: {
       // received one of them.
       const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? confidenceOf(before) : 0);
       const event = eventOf(nodeId, reported, now);
+      const mayBeFull = await deliveries.waitAtLeast(MAX_WAITING);
       const rows: DeliveryRow[] = [];
       for await (const page of subscriptions.thatWant(type)) {
         const wanting = page.filter((one) => wants(one, confidence)).map(({ id }) => id);
-        const full = await deliveries.full(wanting, MAX_WAITING);
+        const full = await deliveries.full(mayBeFull ? wanting : [], MAX_WAITING);
         rows.push(...wanting.map((id) => deliveryOf(event, id, full.has(id))));
       }
       if (hasOwn) rows.push(deliveryOf(event, OWN, false));

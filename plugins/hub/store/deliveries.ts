@@ -179,6 +179,12 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return found;
     },
 
+    /** Whether so many deliveries wait in all: otherwise no subscription has so many, which is cheaper to know. */
+    async waitAtLeast(most: number): Promise<boolean> {
+      const query = { fields: ['id'], limit: 1, offset: most - 1 } as const;
+      return (await em().find(DeliveryTable, { state: 'waiting' }, query)).length > 0;
+    },
+
     /** Those of these subscriptions with so many waiting deliveries that no more are accepted. */
     async full(subscriptionIds: readonly string[], most: number): Promise<ReadonlySet<string>> {
       if (subscriptionIds.length === 0) return new Set();

@@ -163,6 +163,7 @@ eachGatewayDatabase(
     const store = createDeliveryStore(database);
     t.deepEqual(await store.full([id, other.id], 10_000), new Set([id]));
     t.deepEqual(await store.full([other.id], 2), new Set(), 'no others are counted');
+    t.deepEqual([await store.waitAtLeast(10_000), await store.waitAtLeast(10_100)], [true, false]);
   },
 );
 
