@@ -2,7 +2,7 @@ import { KernelErrors } from './error-catalogue.ts';
 import type { FieldError, GatewayError } from './gateway-error.ts';
 import { isJsonObject } from './json-object.ts';
 
-/** The members of a body that no schema has accepted yet: each may be absent, or have any type. */
+/** The members of a body, or of a query, that no schema has accepted yet: each may be absent, or have any type. */
 export type UnreadBody = Readonly<Record<string, unknown>>;
 
 /**
@@ -13,7 +13,8 @@ export type UnreadBody = Readonly<Record<string, unknown>>;
  * The rules get a body that was refused: they pass over members of a wrong type or size, of which the schema speaks,
  * throw nothing, and do no more work than the body is long. They are pure, and tell nothing that depends on who asks;
  * what needs a database or another server is checked after the body was accepted. The handler calls `requireSound`
- * with the same rules for a body that keeps to its schema.
+ * with the same rules for a body that keeps to its schema. The query comes with the body, for rules that need it; the
+ * rules of a route without a body get an empty one.
  *
  * @example
  * const problemsOf = ({ from, to }: UnreadBody): readonly FieldError[] =>
@@ -31,13 +32,18 @@ export type UnreadBody = Readonly<Record<string, unknown>>;
  *   },
  * });
  */
-export function refusing(problemsOf: (body: UnreadBody) => readonly FieldError[]) {
-  return (errors: readonly FieldError[], body: unknown): GatewayError => {
+export function refusing(problemsOf: (body: UnreadBody, query: UnreadBody) => readonly FieldError[]) {
+  return (errors: readonly FieldError[], body: unknown, query?: unknown): GatewayError => {
     const reported = new Set(errors.map(({ pointer }) => pointer));
-    const more = isJsonObject(body) ? problemsOf(body).filter(({ pointer }) => !reported.has(pointer)) : [];
+    // Of a body that is missing or no object the schema speaks, where the route has one.
+    const hasRules = isJsonObject(body) || (body === undefined && !reported.has('/body'));
+    const found = hasRules ? problemsOf(membersOf(body), membersOf(query)) : [];
+    const more = found.filter(({ pointer }) => !reported.has(pointer));
     return KernelErrors.invalidRequest(undefined, { errors: [...errors, ...more] });
   };
 }
+
+const membersOf = (value: unknown): UnreadBody => (isJsonObject(value) ? value : {});
 
 /**
  * Accepts what has no problems: for a handler with rules that its schema cannot express. `refusing` has an example.

@@ -155,10 +155,10 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
    */
   readonly rateLimit?: 'standard' | 'bootstrap' | 'none' | RouteLimit;
   /**
-   * The error for input that the schemas refuse, from what they say of it and the body as it came. Default:
+   * The error for input that the schemas refuse, from what they say of it and body and query as they came. Default:
    * `request.invalid` with `errors`. For routes with rules beyond the schema: all problems are reported at once.
    */
-  readonly refuse?: (errors: readonly FieldError[], body: unknown) => GatewayError;
+  readonly refuse?: (errors: readonly FieldError[], body: unknown, query: unknown) => GatewayError;
   /** Returns the body of a 200, or a `Reply`. Throws catalogued errors. */
   handle(call: RouteCall<S>): unknown;
 }

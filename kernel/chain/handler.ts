@@ -97,7 +97,7 @@ async function handle(definition: Route, call: HttpCall): Promise<unknown> {
       definition.bodyType === 'form' || definition.bodyType === 'raw'
         ? []
         : unstorableFields(call.body, 'body');
-    throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body) : error;
+    throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body, call.query) : error;
   }
 }
 
@@ -140,7 +140,7 @@ async function readCall(
     if (isJsonObject(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));
   }
-  if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body);
+  if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body, call.query);
   return call;
 }
 

@@ -1,5 +1,6 @@
 import { AnyId, Id, Type } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
+import { MAX_ENTERED } from '../services/v3-chat/entered-messages.ts';
 
 /*
  * What the routes of the compatible SDK share (decisions 3.3).
@@ -36,7 +37,7 @@ export const EnterMessages = Type.Array(
       }),
     ),
   }),
-  { maxItems: 100, examples: [[{ role: 'user', content: 'What is 17 * 23?' }]] },
+  { maxItems: MAX_ENTERED, examples: [[{ role: 'user', content: 'What is 17 * 23?' }]] },
 );
 
 /** A call of a tool for which a chat waits. */

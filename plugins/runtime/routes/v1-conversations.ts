@@ -1,10 +1,20 @@
-import { AnyId, access, Id, type Route, route, Type } from 'agent-gateway';
+import {
+  AnyId,
+  access,
+  Id,
+  type Route,
+  refusing,
+  requireSound,
+  route,
+  Type,
+  type UnreadBody,
+} from 'agent-gateway';
 import { chatCallOf } from '../../agent-engine/contract.ts';
 import { principalOf, readerOf, type SessionMessage } from '../../records/contract.ts';
 import type { ConversationRecord } from '../services/conversations.ts';
 import { seconds } from '../services/v3-chat/chat-record.ts';
 import type { ConversationMessages } from '../services/v3-chat/conversation-messages.ts';
-import { readMessages } from '../services/v3-chat/entered-messages.ts';
+import { enteredProblems, readMessages } from '../services/v3-chat/entered-messages.ts';
 import { EnterMessages, Message, MetaData, OpenId, ok, okSchema, openObject, Seconds } from './coze.ts';
 
 /** Messages of one answer at most. */
@@ -52,10 +62,12 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
         }),
         responses: { 200: ConversationSchema },
       },
+      refuse: refusing(messageProblems),
       handle: async (call) => {
+        requireSound(messageProblems(call.body));
         const { bot_id: botId = '', messages = [] } = call.body;
         const metaData = call.body.meta_data ?? {};
-        const said = readMessages(messages, '/body/messages');
+        const said = readMessages(messages);
         await conversations.inspect(said);
         const made = await conversations.create(call.entities(), principalOf(call), { botId, metaData });
         await conversations.say(chatCallOf(call, made.id), said);
@@ -116,6 +128,8 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
     }),
   ];
 }
+
+const messageProblems = ({ messages }: UnreadBody) => enteredProblems(messages, '/body/messages');
 
 function toConversation({ id, createdAt, metaData }: ConversationRecord) {
   const created = seconds(createdAt.getTime());

@@ -2,20 +2,23 @@ import {
   AnyId,
   access,
   type Call,
+  type FieldError,
   Id,
-  KernelErrors,
   type Route,
+  refusing,
   reply,
+  requireSound,
   route,
   type SseStream,
   Type,
+  type UnreadBody,
   withExample,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { CHAT_HEADERS, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf } from '../../records/contract.ts';
 import type { ChatEvent } from '../services/v3-chat/chat-run.ts';
-import { readMessages } from '../services/v3-chat/entered-messages.ts';
+import { enteredProblems, readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { BegunV3Chat, V3Chats } from '../services/v3-chat/v3-chats.ts';
 import {
   EnterMessages,
@@ -158,14 +161,15 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         responses: OneChat,
         stream: V3Stream,
       },
+      refuse: refusing(chatProblems),
       handle: async (call) => {
         const { body, query } = call;
+        requireSound(chatProblems(body, query));
         const conversationId = query.conversation_id || body.conversation_id || undefined;
-        refuseUnfit(body, conversationId);
         const begun = await chats.begin(chatCallOf(call, undefined, call.headers), {
           botId: body.bot_id,
           conversationId,
-          messages: readMessages(body.additional_messages ?? [], '/body/additional_messages'),
+          messages: readMessages(body.additional_messages ?? []),
           isKept: body.auto_save_history !== false,
           metaData: body.meta_data ?? {},
         });
@@ -227,20 +231,19 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
   ];
 }
 
-/** The rules that the schema cannot express: there must be a message, and a chat in the background must be stored. */
-function refuseUnfit(
-  { additional_messages: said = [], stream, auto_save_history: isKept }: Static<typeof ChatBody>,
-  conversationId: string | undefined,
-): void {
-  const errors = [];
-  if (said.length === 0 && conversationId === undefined) {
+/** The rules that no schema can express: there must be a message, and a chat in the background must be stored. */
+function chatProblems(body: UnreadBody, query: UnreadBody): readonly FieldError[] {
+  const { additional_messages: said = [], stream = false, auto_save_history: isKept } = body;
+  const problems = [...enteredProblems(said, '/body/additional_messages')];
+  const isContinued = Boolean(query.conversation_id || body.conversation_id);
+  if (Array.isArray(said) && said.length === 0 && !isContinued) {
     const message = 'is needed where no conversation_id is given';
-    errors.push({ pointer: '/body/additional_messages', message });
+    problems.push({ pointer: '/body/additional_messages', message });
   }
-  if (isKept === false && stream !== true) {
-    errors.push({ pointer: '/body/auto_save_history', message: 'may be false only with stream: true' });
+  if (isKept === false && stream === false) {
+    problems.push({ pointer: '/body/auto_save_history', message: 'may be false only with stream: true' });
   }
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  return problems;
 }
 
 function answer(call: Call, begun: BegunV3Chat, isStream: boolean | undefined) {

@@ -2,18 +2,23 @@ import {
   AnyId,
   access,
   type Call,
+  type FieldError,
   Id,
-  KernelErrors,
+  isJsonObject,
   type Route,
+  refusing,
   reply,
+  requireSound,
   route,
   Timestamp,
   Type,
+  type UnreadBody,
 } from 'agent-gateway';
 import { chatCallOf, textOf } from '../../agent-engine/contract.ts';
 import { userOf } from '../../records/contract.ts';
 import type { JsonObject, RunPlace, StartableVersion } from '../../workflow/contract.ts';
-import { readMessages } from '../services/v3-chat/entered-messages.ts';
+import { enteredProblems, readMessages } from '../services/v3-chat/entered-messages.ts';
+import { resumeProblems } from '../services/workflows/resume-data.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
 import { EnterMessages, OpenId, ok, okSchema, openObject, Seconds } from './coze.ts';
@@ -218,6 +223,8 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
             workflow_id: WorkflowId,
             event_id: Type.String({
               maxLength: 128,
+              pattern: '^[^/]+/[^/]+$',
+              patternErrorMessage: 'is no id of an Interrupt',
               description: 'Of the `Interrupt`',
               examples: [EVENT_ID],
             }),
@@ -229,6 +236,8 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
             interrupt_type: Type.Optional(Type.Integer()),
           }),
         },
+        // Whether there is such a task is told before what is wrong with the data for it.
+        refuse: refusing(({ resume_data: data }) => resumeProblems(data)),
         handle: async (call) => {
           const { workflow_id, event_id: eventId, resume_data: data } = call.body;
           const resumed = await runs.resume(callerOf(call), workflow_id, { eventId, data });
@@ -253,19 +262,15 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
             conversation_id: OpenId,
           }),
         },
+        refuse: refusing(chatProblems),
         handle: async (call) => {
+          requireSound(chatProblems(call.body));
           const { workflow_id: workflowId } = call.body;
           const parameters = call.body.parameters ?? {};
           const conversationId = call.body.conversation_id || undefined;
-          const messages = readMessages(call.body.additional_messages, '/body/additional_messages');
-          const last = messages.at(-1);
-          if (last?.role !== 'user') {
-            const errors = [
-              { pointer: '/body/additional_messages', message: 'must end with a message of a user' },
-            ];
-            throw KernelErrors.invalidRequest(undefined, { errors });
-          }
-          const request = { workflowId, conversationId, messages, text: textOf(last), parameters };
+          const messages = readMessages(call.body.additional_messages);
+          const text = textOf(messages.at(-1)!);
+          const request = { workflowId, conversationId, messages, text, parameters };
           const begun = await chats.begin(callerOf(call), chatCallOf(call, undefined), request);
           call.audit({ sessionId: begun.conversationId });
           auditStart(call, begun.place, begun.version);
@@ -293,6 +298,17 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
       }),
     ]),
   ];
+}
+
+/** The rules that no schema can express: the last message is what is said to the workflow. */
+function chatProblems({ additional_messages: said }: UnreadBody): readonly FieldError[] {
+  const problems = [...enteredProblems(said, '/body/additional_messages')];
+  const last: unknown = Array.isArray(said) ? said.at(-1) : undefined;
+  const isOther = isJsonObject(last) && last.role === 'assistant';
+  if (isOther || (Array.isArray(said) && said.length === 0)) {
+    problems.push({ pointer: '/body/additional_messages', message: 'must end with a message of a user' });
+  }
+  return problems;
 }
 
 /** The number of the last event that a client has read. An empty header says nothing. */

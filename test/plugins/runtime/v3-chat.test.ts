@@ -299,6 +299,32 @@ test('a client that leaves its stream cancels the chat', async (t) => {
   t.is((await settled(coze, created!.data)).status, ChatStatus.CANCELED);
 });
 
+test('all that is wrong with a chat or a conversation is told at once', async (t) => {
+  const { gateway } = await startCoze(t, await startProvider(t));
+  const told = async (where: string, body: object) => {
+    const answer = await gateway.request(where, { method: 'POST', body });
+    t.is(answer.status, 400);
+    t.is(answer.body.code, 4000);
+    return answer.body.msg as string;
+  };
+  const parts = [...say('hi'), { role: 'user', content: 'no list', content_type: 'object_string' }];
+  const all = await told('/v3/chat', { auto_save_history: false, additional_messages: parts });
+  t.regex(all, /bot_id is required/);
+  t.regex(all, /additional_messages\[1\]\.content must be the JSON text/);
+  t.regex(all, /auto_save_history may be false only/);
+  const silent = { bot_id: 7 };
+  t.regex(await told('/v3/chat', silent), /bot_id must be.*additional_messages is needed/);
+  // The query may name the conversation that goes on.
+  t.notRegex(await told('/v3/chat?conversation_id=x', silent), /additional_messages/);
+  t.notRegex(await told('/v3/chat', { ...silent, additional_messages: 7 }), /is needed/);
+  const made = await told('/v1/conversation/create', { bot_id: 7, messages: parts });
+  t.regex(made, /bot_id must be.*messages\[1\]\.content must be the JSON text/);
+  t.regex(
+    await told('/v1/conversation/create', { messages: parts }),
+    /messages\[1\].content must be/,
+  );
+});
+
 test('what cannot begin is an error of the SDK', async (t) => {
   const { gateway, coze } = await startCoze(t, await startProvider(t));
   const additional_messages = say('hi');

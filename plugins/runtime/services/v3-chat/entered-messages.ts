@@ -1,4 +1,4 @@
-import { type FieldError, KernelErrors } from 'agent-gateway';
+import { type FieldError, isJsonObject, type UnreadBody } from 'agent-gateway';
 import type { ChatMessage, ContentPart } from '../../../agent-engine/contract.ts';
 
 /** A message as the SDK sends it (`EnterMessage`). */
@@ -9,24 +9,30 @@ export interface EnteredMessage {
   readonly content_type?: 'text' | 'object_string' | '' | undefined;
 }
 
-/**
- * Converts the messages of a body to those for a model. Pure.
- *
- * @throws request.invalid for invalid parts
- */
-export function readMessages(entered: readonly EnteredMessage[], pointer: string): readonly ChatMessage[] {
-  const errors: FieldError[] = [];
-  const messages = entered.map(({ role, content = '', content_type }, index): ChatMessage => {
-    if (content_type !== 'object_string') return { role, content };
-    const parts = partsOf(content);
-    if (parts === undefined) {
-      const message = 'must be the JSON text of a list of {type: "text", text} and {type: "image", file_url}';
-      errors.push({ pointer: `${pointer}/${index}/content`, message });
-    }
-    return { role, content: parts ?? [] };
+/** Messages of a body at most. */
+export const MAX_ENTERED = 100;
+
+/** What no schema says of the messages of a body, which may be anything: texts that are to be the JSON of parts. Pure. */
+export function enteredProblems(entered: unknown, pointer: string): readonly FieldError[] {
+  return membersIn(entered).flatMap(({ content = '', content_type }, index) => {
+    if (content_type !== 'object_string' || typeof content !== 'string' || partsOf(content)) return [];
+    const message = 'must be the JSON text of a list of {type: "text", text} and {type: "image", file_url}';
+    return [{ pointer: `${pointer}/${index}/content`, message }];
   });
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
-  return messages;
+}
+
+/** The messages of a list, each in its place; of anything else, and of a list that is too long, none. */
+function membersIn(entered: unknown): readonly UnreadBody[] {
+  if (!Array.isArray(entered) || entered.length > MAX_ENTERED) return [];
+  return entered.map((message) => (isJsonObject(message) ? message : {}));
+}
+
+/** Converts messages without problems to those for a model. Pure. */
+export function readMessages(entered: readonly EnteredMessage[]): readonly ChatMessage[] {
+  return entered.map(({ role, content = '', content_type }) => ({
+    role,
+    content: content_type === 'object_string' ? (partsOf(content) ?? []) : content,
+  }));
 }
 
 function partsOf(text: string): readonly ContentPart[] | undefined {

@@ -1,23 +1,15 @@
-import {
-  cozeCode,
-  defineErrors,
-  type Identity,
-  isJsonObject,
-  isStorableText,
-  KernelErrors,
-} from 'agent-gateway';
+import { cozeCode, defineErrors, type Identity, requireSound } from 'agent-gateway';
 import {
   type JsonObject,
   type RunPlace,
   type RunRecord,
   type StartableVersion,
   type StepRecord,
-  type TaskCompletion,
   type WorkflowDefinitions,
   type WorkflowEngine,
   WorkflowErrors,
 } from '../../../workflow/contract.ts';
-import { jsonObject } from '../v3-chat/tool-outputs.ts';
+import { completionOf, resumeProblems } from './resume-data.ts';
 import { reasonOf, workflowEvents } from './workflow-stream.ts';
 
 /** Milliseconds for which a synchronous call waits for its run. */
@@ -141,8 +133,8 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
 
     /**
      * Completes the task of an interrupt. Returns the run, the completed step, and the `seq` after which its events
-     * continue: that before the task's completion, also where the call is a repetition. Throws `request.invalid` for an
-     * invalid event id.
+     * continue: that before the task's completion, also where the call is a repetition. Throws `request.invalid` for
+     * data with problems.
      */
     async resume(
       caller: RunCaller,
@@ -150,15 +142,12 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       { eventId, data }: { readonly eventId: string; readonly data: string | JsonObject },
     ): Promise<{ readonly place: RunPlace; readonly step: StepRecord; readonly after: number }> {
       const { engine } = there();
-      const [runId, stepRunId, ...rest] = eventId.split('/');
-      if (!runId || !stepRunId || rest.length > 0) {
-        const errors = [{ pointer: '/body/event_id', message: 'is no id of an Interrupt' }];
-        throw KernelErrors.invalidRequest(undefined, { errors });
-      }
+      const [runId = '', stepRunId = ''] = eventId.split('/');
       const { tenantId, identity } = caller;
       const place = await this.find(caller, workflowId, runId);
       await engine.step({ ...place, stepRunId });
       const { total } = await engine.events({ ...place, limit: 0 });
+      requireSound(resumeProblems(data));
       const step = await engine.completeTask({
         tenantId,
         stepRunId,
@@ -189,47 +178,4 @@ async function beforeCompletion(
   if (completed !== undefined) return completed.seq - 1;
   const last = events.at(-1);
   return last && beforeCompletion(engine, { ...place, stepRunId }, last.seq);
-}
-
-const MEMBERS: ReadonlySet<string> = new Set(['outcome', 'output', 'variables']);
-
-/** Characters of an outcome at most, as in the engine's own route. */
-const MAX_OUTCOME = 256;
-
-/**
- * Whether a value can be an outcome. A long text is an answer: no edge is named so, and outcomes are in events and in
- * the audit log.
- */
-function isOutcome(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MAX_OUTCOME && isStorableText(value);
-}
-
-/**
- * A completion, as an object or its JSON text; any other object is the output, any other text the answer, and the
- * outcome if it can be one. Pure.
- */
-function completionOf(data: string | JsonObject): TaskCompletion {
-  const given = typeof data === 'string' ? (jsonObject(data) as JsonObject | undefined) : data;
-  if (given === undefined) {
-    const answer = data as string;
-    return { output: { answer }, ...(isOutcome(answer) && { outcome: answer }) };
-  }
-  const names = Object.keys(given);
-  const isCompletion = names.length > 0 && names.every((name) => MEMBERS.has(name));
-  if (!isCompletion) return { output: given };
-  const { outcome, output, variables } = given;
-  const errors = [
-    ...(outcome === undefined || isOutcome(outcome)
-      ? []
-      : [
-          `outcome must be a text of at most ${MAX_OUTCOME} characters, without U+0000 and half surrogate pairs`,
-        ]),
-    ...[output, variables].flatMap((value, at) =>
-      value === undefined || isJsonObject(value)
-        ? []
-        : [`${at === 0 ? 'output' : 'variables'} must be an object`],
-    ),
-  ].map((message) => ({ pointer: '/body/resume_data', message }));
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
-  return given as TaskCompletion;
 }
