@@ -1,6 +1,8 @@
 import {
   defineErrors,
   defineEvent,
+  type FieldError,
+  isJsonObject,
   type Page,
   serviceRef,
   type TenantEntityManager,
@@ -32,6 +34,18 @@ export interface NewMemory {
   readonly value: string;
   /** At most 8,192 characters as JSON; absent: none. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Characters of metadata as JSON. */
+const MAX_METADATA = 8192;
+
+/** What no schema says of the metadata of a memory, which may be anything, as problems at a pointer. Pure. */
+export function metadataProblems(metadata: unknown, pointer: string): readonly FieldError[] {
+  const text = isJsonObject(metadata) ? JSON.stringify(metadata) : '';
+  // Characters are code points, as databases count them.
+  const mayFit = text.length <= 2 * MAX_METADATA;
+  if (text.length <= MAX_METADATA || (mayFit && [...text].length <= MAX_METADATA)) return [];
+  return [{ pointer, message: `metadata must be at most ${MAX_METADATA} characters as JSON` }];
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   pageOf,
   pageQuery,
   type Route,
+  refusing,
   reply,
   route,
   Timestamp,
@@ -14,7 +15,13 @@ import {
   toWire,
 } from 'agent-gateway';
 import { CHANNEL_SESSION } from '../../channels/contract.ts';
-import { isTenantAdmin, type Memories, type Memory, MemoryErrors } from '../../records/contract.ts';
+import {
+  isTenantAdmin,
+  type Memories,
+  type Memory,
+  MemoryErrors,
+  metadataProblems,
+} from '../../records/contract.ts';
 import { IdParams, MAX_PAGE } from './common.ts';
 
 /** Results of a search at most. */
@@ -62,6 +69,9 @@ const Metadata = Type.Optional(
   Type.Record(Type.String(), Type.Unknown(), { description: '8192 characters at most as JSON' }),
 );
 
+/** Of a body without other problems the service says so, as `memory.invalid`. */
+const refuse = refusing(({ metadata }) => metadataProblems(metadata, '/body/metadata'));
+
 const write = toWire(MemorySchema);
 const toMemory = ({ value: content, ...memory }: Memory) => write({ ...memory, content });
 
@@ -99,6 +109,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         body: Type.Object({ user_id: UserId, content: Content, metadata: Metadata }),
         responses: { 201: Wrapped },
       },
+      refuse,
       handle: async (call) => {
         const { user_id, content, metadata } = call.body;
         requireUser(call, user_id);
@@ -149,6 +160,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         body: Type.Object({ content: Content, metadata: Metadata }),
         responses: { 200: Wrapped },
       },
+      refuse,
       handle: async (call) => {
         const { id } = call.params;
         const { content, metadata } = call.body;

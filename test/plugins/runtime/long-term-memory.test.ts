@@ -126,9 +126,13 @@ test('what is wrong is told by field', async (t) => {
   ]);
   const metadata = { x: 'x'.repeat(8192) };
   t.deepEqual(await pointers('', post('a', 'b', metadata)), ['/body/metadata']);
+  t.deepEqual(await pointers('', post('a', '', metadata)), ['/body/content', '/body/metadata']);
   const { id: kept } = (await request(MEMORY, post('a', 'b'))).body.memory;
   const put = { method: 'PUT', body: { content: 'b', metadata } };
   t.deepEqual(await pointers(`/${kept}`, put), ['/body/metadata']);
+  t.is((await request(`${MEMORY}/${kept}`, put)).body.code, 'memory.invalid');
+  const empty = { method: 'PUT', body: { content: '', metadata } };
+  t.deepEqual(await pointers(`/${kept}`, empty), ['/body/content', '/body/metadata']);
   for (const id of ['x', '%00', 'x'.repeat(300)])
     t.is((await request(`${MEMORY}/${id}`, { method: 'PUT', body: { content: 'x' } })).status, 404, id);
 });

@@ -319,10 +319,7 @@ test('all that is wrong with a chat or a conversation is told at once', async (t
   t.notRegex(await told('/v3/chat', { ...silent, additional_messages: 7 }), /is needed/);
   const made = await told('/v1/conversation/create', { bot_id: 7, messages: parts });
   t.regex(made, /bot_id must be.*messages\[1\]\.content must be the JSON text/);
-  t.regex(
-    await told('/v1/conversation/create', { messages: parts }),
-    /messages\[1\].content must be/,
-  );
+  t.regex(await told('/v1/conversation/create', { messages: parts }), /messages\[1\].content must be/);
 });
 
 test('what cannot begin is an error of the SDK', async (t) => {

@@ -1,12 +1,10 @@
 import type { FieldError } from 'agent-gateway';
-import type { NewMemory } from '../../contract.ts';
+import { metadataProblems, type NewMemory } from '../../contract.ts';
 
 /** Memories that a user may have. */
 export const MAX_MEMORIES = 1000;
 /** Characters of a value. */
 const MAX_VALUE = 8192;
-/** Characters of metadata as JSON. */
-const MAX_METADATA = 8192;
 
 // A URL cannot name `.` and `..`, so such a memory could not be deleted over HTTP.
 const KEY = /^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]{1,128}$/u;
@@ -30,13 +28,7 @@ export function memoryProblems(userId: string, memory: NewMemory): readonly Fiel
   if (memory.value === '' || isLongerThan(memory.value, MAX_VALUE)) {
     problems.push({ pointer: '/value', message: `value must be 1 to ${MAX_VALUE} characters` });
   }
-  if (memory.metadata !== undefined && isLongerThan(JSON.stringify(memory.metadata), MAX_METADATA)) {
-    problems.push({
-      pointer: '/metadata',
-      message: `metadata must be at most ${MAX_METADATA} characters as JSON`,
-    });
-  }
-  return problems;
+  return [...problems, ...metadataProblems(memory.metadata, '/metadata')];
 }
 
 /** What is said about a user id that cannot be kept. */
