@@ -117,7 +117,7 @@ export { cozeCode, type ErrorDialect, problemOf } from '../foundation/errors/ren
 export { byteRange } from '../foundation/http/byte-range.ts';
 export { cookieOf, type NewCookie, setCookie } from '../foundation/http/cookies.ts';
 export { type OutboundOptions, outbound, readAnswer } from '../foundation/http/outbound.ts';
-export { precondition, rangeCounts } from '../foundation/http/preconditions.ts';
+export { expectsNumber, ifMatchHeader, precondition, rangeCounts } from '../foundation/http/preconditions.ts';
 export type { SseEvent, SseStream } from '../foundation/http/sse-writer.ts';
 export { LeaseErrors } from '../foundation/leases/lease-request.ts';
 export type {

@@ -1,3 +1,5 @@
+import { Type } from '../base/type.ts';
+
 /** What identifies one state of a resource (RFC 9110, 8.8). */
 export interface Validators {
   /** A strong one, with its quotes. */
@@ -68,4 +70,40 @@ function dateOf(text: string): number | undefined {
 
 function wholeSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000) * 1000;
+}
+
+/** One tag: with quotes, weak or not, or a number alone. */
+const NUMBERED = '(?:W/)?"([^",]*)"|(\\d{1,10})';
+const ONE_NUMBERED = new RegExp(`^(?:${NUMBERED})$`);
+
+/**
+ * The header `If-Match` of a change of a record whose ETag is a number: `"3"`, `3`, several with commas between, or
+ * `*`. The schema refuses anything else, together with what else is wrong with the request.
+ *
+ * @param number which number it is, for people: `the version`
+ */
+export function ifMatchHeader(number: string) {
+  return Type.Object({
+    'if-match': Type.Optional(
+      Type.String({
+        maxLength: 400,
+        pattern: `^\\s*(?:\\*|(?:${NUMBERED})(?:\\s*,\\s*(?:${NUMBERED}))*)\\s*$`,
+        patternErrorMessage: `must be ${number}, as its ETag says it ("3"), or *`,
+        description: `For ${number} as in the ETag of an answer; else 412`,
+        examples: ['"3"'],
+      }),
+    ),
+  });
+}
+
+/**
+ * Whether a change may be made: the header, which `ifMatchHeader` has accepted, names the number of the record now, or
+ * none. Weak tags count too, since proxies that compress turn strong tags into weak ones. Pure.
+ */
+export function expectsNumber(header: string | undefined, now: number): boolean {
+  if (header === undefined || header.trim() === '*') return true;
+  return header.split(',').some((part) => {
+    const [, tag, number] = ONE_NUMBERED.exec(part.trim()) ?? [];
+    return (tag ?? number) === `${now}`;
+  });
 }

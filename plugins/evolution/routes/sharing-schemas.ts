@@ -1,4 +1,4 @@
-import { AnyId, Id, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
+import { AnyId, expectsNumber, Id, ifMatchHeader, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
 import { SHARING_MODES } from '../contract.ts';
 import type { Change } from '../services/sharing/add-version.ts';
 import { NAME_LENGTH, REASON_LENGTH } from '../store/tables.ts';
@@ -26,20 +26,7 @@ const Signature = {
 
 export const IdParams = Type.Object({ id: AnyId });
 export const HistoryQuery = pageQuery({ defaultLimit: 50 });
-/** One version of an `If-Match`: an entity tag, or its number alone. */
-const TAG = '(?:W/)?"([^",]*)"|(\\d{1,10})';
-const ONE_TAG = new RegExp(`^(?:${TAG})$`);
-export const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({
-      maxLength: 400,
-      pattern: `^\\s*(?:\\*|(?:${TAG})(?:\\s*,\\s*(?:${TAG}))*)\\s*$`,
-      patternErrorMessage: 'must be the version, as the ETag says it ("3"), or *',
-      description: 'The version that the change is meant for; else 412',
-      examples: ['"3"'],
-    }),
-  ),
-});
+export const IfMatch = ifMatchHeader('the version');
 export const ETag = Type.Object({
   etag: Type.Optional(Type.String({ description: 'The version, for `If-Match`' })),
 });
@@ -107,14 +94,5 @@ export const Revoked = Type.Object({ deleted: Type.Integer({ examples: [12] }) }
 
 /** The author and reason of a change, and the version that it expects. */
 export function changeOf(by: string, reason: string | undefined, header: string | undefined): Change {
-  return { by, reason: reason ?? null, expects: (version) => matches(header, version) };
-}
-
-/** Weak tags count too, since proxies that compress turn strong tags into weak ones. */
-function matches(header: string | undefined, version: number): boolean {
-  if (header === undefined || header.trim() === '*') return true;
-  return header.split(',').some((part) => {
-    const [, tag, number] = ONE_TAG.exec(part.trim()) ?? [];
-    return (tag ?? number) === `${version}`;
-  });
+  return { by, reason: reason ?? null, expects: (version) => expectsNumber(header, version) };
 }

@@ -1,10 +1,18 @@
-import { AnyId, Id, KernelErrors, listOf, pageQuery, searchQuery, Timestamp, Type } from 'agent-gateway';
+import {
+  AnyId,
+  type FieldError,
+  Id,
+  ifMatchHeader,
+  listOf,
+  pageQuery,
+  requireSound,
+  searchQuery,
+  Timestamp,
+  Type,
+  type UnreadBody,
+} from 'agent-gateway';
 import type { Static } from 'typebox';
-import type {
-  DefinitionChanges,
-  ExpectedRevision,
-  WrittenDefinition,
-} from '../services/definitions/create-definitions.ts';
+import type { DefinitionChanges, WrittenDefinition } from '../services/definitions/create-definitions.ts';
 import { GraphInput, GraphSchema } from '../services/graph/graph-schema.ts';
 
 const Name = Type.String({
@@ -42,14 +50,7 @@ export const PageParams = pageQuery({ defaultLimit: 50 });
 export const DefinitionQuery = Type.Object({ ...PageParams.properties, ...searchQuery('name', 'id') });
 
 /** The header that keeps a change from overwriting another caller's. */
-export const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({
-      maxLength: 400,
-      description: 'The revision that the change is meant for, as in the ETag of an answer; else 412',
-    }),
-  ),
-});
+export const IfMatch = ifMatchHeader('the revision of the definition');
 
 /** The header with the revision of a definition of the API. */
 export const Revision = Type.Object({
@@ -133,36 +134,13 @@ export function toContent(body: Static<typeof CreateDefinition>): WrittenDefinit
 
 /** What a body changes. Throws `request.invalid` for one that changes nothing. */
 export function toChanges(body: Static<typeof UpdateDefinition>): DefinitionChanges {
+  requireSound(changeProblems(body));
   const { name, description, graph } = body;
-  if (name === undefined && description === undefined && graph === undefined) {
-    const message = 'must have at least one of name, description, graph';
-    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/body', message }] });
-  }
   return { name, description, graph };
 }
 
-const TAG = /^(?:W\/)?"([^"]*)"$/;
-const REVISION = /^\d{1,10}$/;
-
-/**
- * The revisions that an `If-Match` header names: `3`, `"3"`, `W/"3"` (which proxies that compress make of it), or
- * several with commas between; none for `*` and without a header. A tag that is no revision matches nothing.
- *
- * @throws `request.invalid` for what is no entity tag
- */
-export function expectedRevision(header: string | undefined): ExpectedRevision {
-  if (header === undefined || header.trim() === '*') return undefined;
-  return header
-    .split(',')
-    .map((part) => revisionOf(part.trim()))
-    .filter((revision) => revision !== undefined);
-}
-
-function revisionOf(text: string): number | undefined {
-  const tag = TAG.exec(text)?.[1] ?? (REVISION.test(text) ? text : undefined);
-  if (tag === undefined) {
-    const message = 'must be the revision of the definition, as its ETag says it ("3"), or *';
-    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/headers/if-match', message }] });
-  }
-  return REVISION.test(tag) ? Number(tag) : undefined;
+/** What no schema says of a change: read-only members change nothing. A member that is not known was meant to. */
+export function changeProblems(body: UnreadBody): readonly FieldError[] {
+  if (Object.keys(body).some((name) => !Object.hasOwn(ReadOnly, name))) return [];
+  return [{ pointer: '/body', message: 'must have at least one of name, description, graph' }];
 }

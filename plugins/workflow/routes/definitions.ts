@@ -1,15 +1,17 @@
 import {
   access,
   type Call,
+  expectsNumber,
   type FieldError,
   type GatewayError,
   hasAnyScope,
   isJsonObject,
-  KernelErrors,
   pageOf,
   type Route,
+  refusing,
   reply,
   route,
+  type UnreadBody,
   withExample,
 } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
@@ -19,10 +21,10 @@ import { graphInvalid } from '../services/definitions/require-valid.ts';
 import { ownMember } from '../services/graph/json.ts';
 import {
   CreateDefinition,
+  changeProblems,
   DefinitionList,
   DefinitionQuery,
   DefinitionSchema,
-  expectedRevision,
   IdParams,
   IfMatch,
   PageParams,
@@ -52,7 +54,6 @@ const publishers = { tag, access: access.role('user', { scopes: ['workflow:publi
  * 2.7).
  */
 export function definitionRoutes(definitions: Definitions): readonly Route[] {
-  const refuse = refuseDefinition(definitions);
   return [
     route({
       ...writers,
@@ -60,7 +61,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       path: PATH,
       summary: 'Create a workflow definition, as a draft',
       schema: { body: CreateDefinition, responses: { 201: DefinitionSchema }, answerHeaders: Revision },
-      refuse,
+      refuse: refuseDefinition(definitions),
       handle: async (call) => {
         const record = await definitions.create(callerOf(call), toContent(call.body));
         auditChange(call, record);
@@ -101,7 +102,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
         responses: { 200: DefinitionSchema },
         answerHeaders: Revision,
       },
-      refuse,
+      refuse: refuseDefinition(definitions, changeProblems),
       handle: async (call) => {
         const { id } = call.params;
         const record = await definitions.update(callerOf(call), id, toChanges(call.body), expectedBy(call));
@@ -190,7 +191,7 @@ function callerOf({ identity, tenant }: Pick<Call, 'identity' | 'tenant'>): Defi
 }
 
 function expectedBy(call: { readonly headers: { readonly 'if-match'?: string } }) {
-  return expectedRevision(call.headers['if-match']);
+  return (revision: number) => expectsNumber(call.headers['if-match'], revision);
 }
 
 /** Adds the result of a change to its audit record. */
@@ -211,12 +212,14 @@ function etagOf({ source, revision }: DefinitionRecord): Record<string, string> 
  * The error for a body whose other members are refused: problems of its graph are listed too (decisions 2.4), as
  * `workflow.graph-invalid`. Where the graph is fine, or there is none, it is `request.invalid`.
  */
-function refuseDefinition({ graphErrors }: Pick<Definitions, 'graphErrors'>) {
+function refuseDefinition(
+  { graphErrors }: Pick<Definitions, 'graphErrors'>,
+  problemsOf: (body: UnreadBody) => readonly FieldError[] = () => [],
+) {
+  const refuse = refusing(problemsOf);
   return (errors: readonly FieldError[], body: unknown): GatewayError => {
     const graph = isJsonObject(body) ? ownMember(body, 'graph') : undefined;
     const broken = graph === undefined ? [] : graphErrors(graph);
-    return broken.length === 0
-      ? KernelErrors.invalidRequest(undefined, { errors })
-      : graphInvalid(broken, errors);
+    return broken.length === 0 ? refuse(errors, body) : graphInvalid(broken, errors);
   };
 }

@@ -1,6 +1,9 @@
 import test from 'ava';
+import { createValidator } from '../../../foundation/base/json-schema.ts';
 import {
   type ConditionalHeaders,
+  expectsNumber,
+  ifMatchHeader,
   precondition,
   rangeCounts,
 } from '../../../foundation/http/preconditions.ts';
@@ -55,3 +58,37 @@ test('a range counts for the same state alone: a strong tag, or the exact date',
   t.true(rangeCounts({ 'if-range': AT }, VALIDATORS));
   t.false(rangeCounts({ 'if-range': BEFORE }, VALIDATORS));
 });
+
+const NUMBERS = [0, 3, 4, 5, 7];
+const validate = createValidator(ifMatchHeader('the version'), 'headers');
+
+for (const [header, expected] of [
+  [undefined, NUMBERS],
+  ['*', NUMBERS],
+  [' * ', NUMBERS],
+  ['3', [3]],
+  ['"3"', [3]],
+  ['W/"3"', [3]],
+  ['0', [0]],
+  ['"3", W/"4" ,5', [3, 4, 5]],
+  ['"abc"', []],
+  ['""', []],
+  ['"-1"', []],
+  ['"99999999999"', []],
+  ['"abc", "7"', [7]],
+] as const) {
+  test(`If-Match ${header === undefined ? '(absent)' : `>${header}<`} expects ${expected.join(', ') || 'nothing'}`, (t) => {
+    t.deepEqual(validate(header === undefined ? {} : { 'if-match': header }), []);
+    t.deepEqual(
+      NUMBERS.filter((number) => expectsNumber(header, number)),
+      [...expected],
+    );
+  });
+}
+
+for (const header of ['', 'abc', '3"', '"3', 'W/3', '-1', '1.5', '"3",', '*, "3"', "'3'"]) {
+  test(`If-Match ${header || '(empty)'} is refused`, (t) => {
+    const message = 'must be the version, as its ETag says it ("3"), or *';
+    t.deepEqual(validate({ 'if-match': header }), [{ pointer: '/headers/if-match', message }]);
+  });
+}

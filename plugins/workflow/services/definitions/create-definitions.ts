@@ -60,12 +60,12 @@ export interface DefinitionCaller {
   readonly isAuthor: boolean;
 }
 
-/** The revisions that a caller expects to be current; undefined: any. */
-export type ExpectedRevision = readonly number[] | undefined;
+/** Whether a caller expects this revision to be current. */
+export type ExpectedRevision = (revision: number) => boolean;
 
-/** Throws `workflow.revision-mismatch` for a definition that has none of the expected revisions. */
-function requireRevision({ revision }: StoredDefinition, expected: ExpectedRevision): void {
-  if (expected === undefined || expected.includes(revision)) return;
+/** Throws `workflow.revision-mismatch` for a definition whose revision is not expected. */
+function requireRevision({ revision }: StoredDefinition, expected: ExpectedRevision | undefined): void {
+  if (expected === undefined || expected(revision)) return;
   throw WorkflowErrors.revisionMismatch(
     `The definition has revision ${revision} by now. Read it again, and repeat the change with If-Match: "${revision}".`,
   );
@@ -127,7 +127,7 @@ export function createDefinitions(parts: DefinitionsParts) {
   function change<T>(
     caller: DefinitionCaller,
     id: string,
-    expected: ExpectedRevision,
+    expected: ExpectedRevision | undefined,
     apply: (before: StoredDefinition) => Promise<T | undefined>,
   ): Promise<T> {
     const deadline = clock.monotonic() + MAX_WAIT_MS;

@@ -236,6 +236,19 @@ test('what is wrong with a body is told by field', async (t) => {
     { pointer: '/body/grph', message: 'is not known here, did you mean graph?' },
     { pointer: '/body/name', message: 'must not be blank, and not hold control characters' },
   ]);
+  const headers = { 'if-match': 'x' };
+  const told = async (sent: object) => {
+    const answer = await request(`${PATH}/${id}`, { method: 'PUT', body: sent, headers });
+    t.is(answer.status, 400);
+    return [answer.body.code, answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)];
+  };
+  t.deepEqual(await told({}), ['request.invalid', ['/headers/if-match', '/body']]);
+  t.deepEqual(await told({ id, source: 'api' }), ['request.invalid', ['/headers/if-match', '/body']]);
+  t.deepEqual(await told({ grph: {} }), ['request.invalid', ['/headers/if-match', '/body/grph']]);
+  t.deepEqual(await told({ graph: [], name: '' }), [
+    'workflow.graph-invalid',
+    ['/headers/if-match', '/body/name', '/body/graph'],
+  ]);
   const malformed = await request(PATH, {
     method: 'POST',
     body: '{"name":',
