@@ -6,6 +6,7 @@ import {
   type Resource,
   type ResourceProblem,
   type ResourceView,
+  type UnreadResource,
 } from 'agent-gateway';
 import type { ModelInfo } from '../../contract.ts';
 import { ModelKind, type ModelSpec } from '../../kinds/model.ts';
@@ -46,7 +47,7 @@ export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpe
         // Looked up when they are needed, so that two models may stand in for each other.
         lazy: true,
       })),
-    check,
+    checkUnread,
     build: (resource, context) => build(resource, context, parts),
     dispose: async (model) => {
       await model[Symbol.asyncDispose]();
@@ -54,28 +55,28 @@ export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpe
   };
 }
 
-function check({ metadata, spec }: Resource<ModelSpec>): readonly ResourceProblem[] {
+function checkUnread({ metadata, spec }: UnreadResource): readonly ResourceProblem[] {
+  const { provider, base_url: url, api_key: key, fallbacks } = spec;
+  const kind = typeof provider === 'string' ? providerKind({ provider }) : undefined;
   const problems: ResourceProblem[] = [];
-  const { base_url, fallbacks = [] } = spec;
-  const kind = providerKind(spec);
-  if (kind.client === 'demo') {
-    for (const name of ['base_url', 'api_key'] as const) {
+  if (kind?.client === 'demo') {
+    for (const name of ['base_url', 'api_key']) {
       if (spec[name] === undefined) continue;
       problems.push({ pointer: `/spec/${name}`, message: 'has no meaning with the provider demo' });
     }
-  } else if (base_url !== undefined) {
+  } else if (typeof url === 'string') {
     try {
       // Other clients append routes of their own.
-      if (kind.client === 'openai') providerEndpoint(base_url);
-      else parseBaseUrl(base_url);
+      if (kind?.client === 'openai') providerEndpoint(url);
+      else parseBaseUrl(url);
     } catch (error) {
       problems.push({ pointer: '/spec/base_url', message: (error as TypeError).message });
     }
   }
-  if (kind.client === 'ai-sdk' && kind.needsKey && spec.api_key === undefined) {
+  if (kind?.client === 'ai-sdk' && kind.needsKey && key === undefined) {
     problems.push({ pointer: '/spec/api_key', message: `is required with the provider ${kind.name}` });
   }
-  const own = fallbacks.indexOf(metadata.name);
+  const own = Array.isArray(fallbacks) ? fallbacks.indexOf(metadata.name) : -1;
   if (own >= 0) problems.push({ pointer: `/spec/fallbacks/${own}`, message: 'is this model itself' });
   return problems;
 }

@@ -2,12 +2,14 @@ import {
   type BuildContext,
   type Clock,
   defineKind,
+  isJsonObject,
   isUuid,
   type KindDefinition,
   type Resource,
   ResourceErrors,
   type ResourceProblem,
   Type,
+  type UnreadResource,
 } from 'agent-gateway';
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { type NodeType, StepFailure } from '../../contract/node-types.ts';
@@ -30,13 +32,14 @@ export function workflowKind({
 }): KindDefinition<typeof WorkflowSpec, WorkflowFile> {
   return defineKind({
     ...WorkflowKind,
-    check(resource) {
-      const graph = graphOf(resource);
+    checkUnread({ metadata, spec: { graph } }) {
+      if (graph === undefined) return nameProblems(metadata);
       // The result of a check is cached, so it must not depend on which plugins happen to run.
-      const problems = checkGraph(graph, withPluginTypesOf(graph, types));
+      const named = typesIn(graph);
+      const problems = checkGraph(graph, withPluginTypes(named, types));
       return [
-        ...nameProblems(resource),
-        ...problems.filter((problem) => !concernsType(graph, problem, isPluginType)).map(toResourceProblem),
+        ...nameProblems(metadata),
+        ...problems.filter((problem) => !concernsType(named, problem, isPluginType)).map(toResourceProblem),
       ];
     },
     build(resource, { log }: BuildContext) {
@@ -44,13 +47,14 @@ export function workflowKind({
       const graph = graphOf(resource);
       const isAbsent = (type: string) => isPluginType(type) && types.get(type) === undefined;
       const file = workflowFile({ name, description, graph, loadedAt: clock.now() }, types);
-      const problems = file.problems().filter((problem) => !concernsType(graph, problem, isAbsent));
+      const named = typesIn(graph);
+      const problems = file.problems().filter((problem) => !concernsType(named, problem, isAbsent));
       if (problems.length > 0) {
         throw ResourceErrors.invalid(undefined, {
           errors: problems.map((problem) => ({ ...toResourceProblem(problem) })),
         });
       }
-      const absent = [...new Set(graph.nodes.map(({ type }) => type).filter(isAbsent))];
+      const absent = [...new Set(named.filter(isAbsent))];
       if (absent.length > 0) log.info({ types: absent }, 'a workflow waits for node types of plugins');
       return file;
     },
@@ -65,9 +69,9 @@ function toResourceProblem({ pointer, message }: GraphProblem): ResourceProblem 
   return { pointer: `/spec/graph${pointer}`, message };
 }
 
-function nameProblems({ metadata }: Resource<WorkflowSpec>): readonly ResourceProblem[] {
+function nameProblems({ name }: UnreadResource['metadata']): readonly ResourceProblem[] {
   // A text must identify either a definition of the API or a file, never both.
-  if (!isUuid(metadata.name.toLowerCase())) return [];
+  if (typeof name !== 'string' || !isUuid(name.toLowerCase())) return [];
   const message = 'looks like the id of a definition that was made through the API; give it another name';
   return [{ pointer: '/metadata/name', message }];
 }
@@ -108,23 +112,38 @@ export function isPluginType(type: string): boolean {
   return PLUGIN_TYPE.test(type);
 }
 
+/** The types of the nodes of a graph that may be anything, each in its place; the empty text where there is none. */
+function typesIn(graph: unknown): readonly string[] {
+  const nodes: unknown = isJsonObject(graph) ? graph.nodes : undefined;
+  if (!Array.isArray(nodes)) return [];
+  return nodes.map((node) => (isJsonObject(node) && typeof node.type === 'string' ? node.type : ''));
+}
+
 /**
- * The built-in types of `types`, and, for the nodes of a graph, types that plugins may bring, registered or not, with
- * any configuration.
+ * The built-in types of `types`, and, of the types that nodes name, those that plugins may bring, registered or not,
+ * with any configuration.
  */
-function withPluginTypesOf(graph: Graph, types: NodeTypes): NodeTypes {
-  const named = new Set(graph.nodes.map(({ type }) => type).filter(isPluginType));
+function withPluginTypes(named: readonly string[], types: NodeTypes): NodeTypes {
+  const ofPlugins = new Set(named.filter(isPluginType));
   return {
-    get: (type) => (named.has(type) ? anyType(type) : types.get(type)),
-    names: () => [...types.names().filter((type) => !isPluginType(type)), ...named],
+    get: (type) => (ofPlugins.has(type) ? anyType(type) : types.get(type)),
+    names: () => [...types.names().filter((type) => !isPluginType(type)), ...ofPlugins],
   };
 }
 
-/** True for a problem with the type or the configuration of a node whose type is one of `those`. */
-function concernsType(graph: Graph, { pointer }: GraphProblem, those: (type: string) => boolean): boolean {
+/**
+ * True for a problem with the type or the configuration of a node whose type is one of `those`.
+ *
+ * @param named the types of the nodes, in their places
+ */
+function concernsType(
+  named: readonly string[],
+  { pointer }: GraphProblem,
+  those: (type: string) => boolean,
+): boolean {
   const [, index] = /^\/nodes\/(\d+)\/(?:type$|config(?:\/|$))/.exec(pointer) ?? [];
-  const node = index === undefined ? undefined : graph.nodes[Number(index)];
-  return node !== undefined && those(node.type);
+  const type = index === undefined ? undefined : named[Number(index)];
+  return type !== undefined && those(type);
 }
 
 function anyType(type: string): NodeType {

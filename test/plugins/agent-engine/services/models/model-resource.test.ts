@@ -187,6 +187,32 @@ test('what cannot work is told with its place, and never with a key', async (t) 
   }
 });
 
+test('what breaks the schema of a model and what breaks a rule is told at once', async (t) => {
+  const { put, problems } = await started(t);
+  const told = async (spec: object) => {
+    await put({ bad: spec });
+    return problems();
+  };
+  const url = 'https://me:pass@there';
+  t.deepEqual(await told({ provider: 'anthropic', base_url: url, fallbacks: ['bad'], context_length: 0 }), [
+    '/spec/model: is required',
+    '/spec/context_length: must be >= 1',
+    '/spec/base_url: The model API URL must not hold credentials; set the API key instead.',
+    '/spec/api_key: is required with the provider anthropic',
+    '/spec/fallbacks/0: is this model itself',
+  ]);
+  t.deepEqual(await told({ provider: 'demo', api_key: 'env:THE_KEY', base_url: 7, fallbacks: 'bad' }), [
+    '/spec/model: is required',
+    '/spec/base_url: must be string',
+    '/spec/fallbacks: must be array',
+    '/spec/api_key: has no meaning with the provider demo',
+  ]);
+  t.deepEqual(await told({ provider: 7, model: 'm', base_url: url }), [
+    '/spec/provider: must be string',
+    '/spec/base_url: The model API URL must not hold credentials; set the API key instead.',
+  ]);
+});
+
 test('models of Anthropic, of Google and of a package by name answer under their aliases', async (t) => {
   await using claude = await startFakeProvider(anthropic());
   await using gemini = await startFakeProvider(google());

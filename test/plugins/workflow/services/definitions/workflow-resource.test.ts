@@ -121,6 +121,41 @@ for (const { title, graph, at } of [
   });
 }
 
+test('a file whose graph breaks its schema is told every rule that it breaks too', async (t) => {
+  const { put, problems } = await started(t);
+  const { nodes, edges } = asking('Hello');
+  await put({
+    '0197a000-0000-7000-8000-00000000ffff': {
+      nodes: [...nodes, { id: 'lonely', type: 'agent_task', config: {}, nmae: 'x' }, 7, { type: 'acme/x' }],
+      edges: [
+        ...edges,
+        { from: 'work', to: 'nowhere' },
+        { from: 'work', to: 'end', condition: { op: 'eq' } },
+      ],
+    },
+    bad: { nodes: 7 },
+    worse: 'graph',
+  });
+  const places = problems().map((text) => text.slice(text.indexOf(' ') + 1, text.indexOf(': ')));
+  t.deepEqual(places, [
+    '/spec/graph/nodes/3/nmae',
+    '/spec/graph/nodes/4',
+    '/spec/graph/nodes/5/id',
+    '/spec/graph/edges/3/condition/outcome',
+    '/spec/graph/edges/3/condition/field',
+    '/spec/graph/edges/3/condition/value',
+    '/metadata/name',
+    '/spec/graph/nodes/3/config/prompt',
+    '/spec/graph/edges/2/to',
+    // Two rules, of which neither is of the schema: nothing leads to the node, and nothing away from it.
+    '/spec/graph/nodes/3',
+    '/spec/graph/nodes/3',
+    '/spec/graph/edges',
+    '/spec/graph/nodes',
+    '/spec/graph',
+  ]);
+});
+
 test('a name that looks like the id of a definition is refused', async (t) => {
   const { put, problems, view } = await started(t);
   await put({
