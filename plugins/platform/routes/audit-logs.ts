@@ -10,7 +10,6 @@ import {
   type FieldError,
   Id,
   type Identity,
-  KernelErrors,
   listOf,
   narrowedTo,
   nullable,
@@ -19,11 +18,14 @@ import {
   pageQuery,
   parseAuditTime,
   type Route,
+  refusing,
+  requireSound,
   route,
   searchQuery,
   Timestamp,
   Type,
   toWire,
+  type UnreadBody,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 
@@ -73,21 +75,27 @@ const AuditLog = Type.Object({
 
 /** The filter in a query. Throws 400 naming every end of the period that is no moment. */
 export function toAuditFilter(query: Omit<Static<typeof AuditLogQuery>, keyof Page>): AuditFilter {
-  const errors: FieldError[] = [];
-  const moment = (bound: 'from' | 'to') => {
-    const text = query[bound];
-    if (text === undefined) return undefined;
-    // Where a client did not percent-encode the `+` of an offset, it arrives as a blank.
-    const parsed = parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound);
-    if (parsed === undefined) {
-      errors.push({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' });
-    }
-    return parsed;
-  };
-  const filter = { q: query.q, action: query.action, from: moment('from'), to: moment('to') };
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
-  return filter;
+  requireSound(periodProblems(query));
+  const { q, action } = query;
+  return { q, action, from: momentOf(query, 'from'), to: momentOf(query, 'to') };
 }
+
+/** What no schema says of the period in a query: which of its ends are no moments. */
+export function periodProblems(query: UnreadBody): readonly FieldError[] {
+  return (['from', 'to'] as const)
+    .filter((bound) => typeof query[bound] === 'string' && momentOf(query, bound) === undefined)
+    .map((bound) => ({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' }));
+}
+
+/** The moment at an end of the period in a query; undefined where there is none. */
+export function momentOf(query: UnreadBody, bound: 'from' | 'to'): Date | undefined {
+  const text = query[bound];
+  // Where a client did not percent-encode the `+` of an offset, it arrives as a blank.
+  return typeof text === 'string' ? parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound) : undefined;
+}
+
+/** Tells of a bad period together with what else is wrong with a query. */
+export const refusePeriod = refusing((_, query) => periodProblems(query));
 
 const written = toWire(AuditLog);
 const ABSENT = { sessionId: null, sourceIp: null, userAgent: null, errorCode: null, authMethod: null };
@@ -127,6 +135,7 @@ export function auditLogRoutes(audit: AuditQuery): readonly Route[] {
       summary: 'Search the audit log of your tenant, newest first',
       tag: 'audit-logs',
       schema: { query: AuditLogQuery, responses },
+      refuse: refusePeriod,
       handle: async ({ identity, query }) => {
         const page = pageOf(query, AUDIT_MAX_LIMIT);
         const { records, total } = await audit.ofTenant(identity.tenantId, toAuditFilter(query), page);
@@ -140,6 +149,7 @@ export function auditLogRoutes(audit: AuditQuery): readonly Route[] {
       summary: 'Search the audit log: of all tenants for operators, of your own for others',
       tag: 'audit-logs',
       schema: { query: TenantAuditLogQuery, responses },
+      refuse: refusePeriod,
       handle: async ({ identity, query }) => {
         const page = pageOf(query, AUDIT_MAX_LIMIT);
         const filter = toAuditFilter(query);

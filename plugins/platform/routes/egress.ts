@@ -21,7 +21,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { EgressAdministration } from '../services/egress-administration.ts';
-import { searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
+import { refusePeriod, searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
 import { done, IdParams, MAX_PAGE } from './common.ts';
 
 const TenantId = Type.Optional(
@@ -177,6 +177,7 @@ export function egressLogRoute(audit: AuditQuery): Route {
       'List denied outbound requests, newest first: of all tenants for operators, of your own for others',
     tag: 'egress',
     schema: { query: BlockedLogQuery, responses: { 200: listOf('blocked_events', BlockedEvent) } },
+    refuse: refusePeriod,
     handle: async ({ identity, query }) => {
       const page = pageOf(query, AUDIT_MAX_LIMIT);
       const filter = toAuditFilter({ ...query, action: EGRESS_DENIED });

@@ -107,6 +107,7 @@ export function retentionRoutes(retention: RetentionAdministration): readonly Ro
           }),
         },
       },
+      refuse: refusing((_, { keep }) => keepProblems(keep, '/query/keep')),
       handle: async ({ identity, params: { kind }, query }) => {
         requireSound(keepProblems(query.keep, '/query/keep'));
         const keep = readKeep(query.keep);

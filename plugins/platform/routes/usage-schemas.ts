@@ -1,4 +1,4 @@
-import { AnyId, Id, nullable, pageQuery, Timestamp, Type, toWire } from 'agent-gateway';
+import { AnyId, Id, nullable, pageQuery, refusing, Timestamp, Type, toWire } from 'agent-gateway';
 import {
   USAGE_SOURCE,
   type UsagePeriod,
@@ -6,8 +6,8 @@ import {
   type UsageRow,
   type UsageTotals,
 } from '../../records/contract.ts';
-import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
-import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
+import { type NamedTenantUsage, orderProblems, usagePeriod } from '../services/usage-administration.ts';
+import { AuditLogQuery, momentOf, periodProblems, toAuditFilter } from './audit-logs.ts';
 
 const { from, to } = AuditLogQuery.properties;
 const OutputTokens = Type.Integer({ examples: [128] });
@@ -132,6 +132,12 @@ export function toUsagePeriod(
 ): UsagePeriod {
   return usagePeriod(toAuditFilter(query), now);
 }
+
+/** Tells of a bad period together with what else is wrong with a query. */
+export const refuseUsagePeriod = refusing((_, query) => [
+  ...periodProblems(query),
+  ...orderProblems({ from: momentOf(query, 'from'), to: momentOf(query, 'to') }),
+]);
 
 /** A period on the wire. */
 export const toPeriod = toWire(Period);

@@ -2,14 +2,17 @@ import {
   AnyId,
   access,
   type Clock,
+  type FieldError,
   Id,
-  KernelErrors,
   listOf,
   nullable,
   pageOf,
   type Route,
+  refusing,
+  requireSound,
   route,
   Type,
+  type UnreadBody,
 } from 'agent-gateway';
 import { isTenantAdmin, type UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
@@ -17,6 +20,7 @@ import { MAX_PAGE } from './common.ts';
 import {
   AdminUsageQuery,
   AdminUsageReport,
+  refuseUsagePeriod,
   TenantUsage,
   TenantUsageQuery,
   toPeriod,
@@ -48,6 +52,7 @@ export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route
       summary:
         'Tokens and costs of your tenant by day or month, oldest first; by default of the last 30 days',
       schema: { query: UsageQuery, responses: { 200: UsageReport } },
+      refuse: refuseUsagePeriod,
       handle: async (call) => {
         const { granularity } = call.query;
         const period = toUsagePeriod(call.query, clock.now());
@@ -62,12 +67,10 @@ export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route
       summary:
         'The model calls of a session or a request, newest first; of your own sessions, or as an administrator of all',
       schema: { query: UsageDetailsQuery, responses: { 200: UsageDetails } },
+      refuse: refusing((_, query) => detailProblems(query)),
       handle: async (call) => {
         const { session_id, request_id } = call.query;
-        if (session_id === undefined && request_id === undefined) {
-          const errors = [{ pointer: '/query/session_id', message: 'or request_id is required' }];
-          throw KernelErrors.invalidRequest(undefined, { errors });
-        }
+        requireSound(detailProblems(call.query));
         const page = pageOf(call.query, MAX_PAGE);
         // A session belongs to an identity and its `X-Svc-User-Id`; administrators of the tenant see all.
         const identityId = isTenantAdmin(call.identity) ? undefined : call.identity.id;
@@ -83,6 +86,12 @@ export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route
       },
     }),
   ];
+}
+
+/** What no schema says of a query for single calls: which ones it wants. */
+function detailProblems({ session_id, request_id }: UnreadBody): readonly FieldError[] {
+  if (session_id !== undefined || request_id !== undefined) return [];
+  return [{ pointer: '/query/session_id', message: 'or request_id is required' }];
 }
 
 const GRANULARITIES = { daily: 'day', monthly: 'month' } as const;
@@ -104,6 +113,7 @@ export function adminUsageRoutes(usage: UsageAdministration, clock: Clock): read
       path: '/admin/v1/usage',
       summary: 'Tokens and costs by date: of all tenants or one for operators, of your own for others',
       schema: { query: AdminUsageQuery, responses: { 200: AdminUsageReport } },
+      refuse: refuseUsagePeriod,
       handle: async ({ identity, query }) => {
         const { granularity } = query;
         const period = toUsagePeriod(query, clock.now());
@@ -117,6 +127,7 @@ export function adminUsageRoutes(usage: UsageAdministration, clock: Clock): read
       path: '/admin/v1/usage/tenants',
       summary: 'Tokens and costs by tenant: of all tenants for operators, of your own for others',
       schema: { query: TenantUsageQuery, responses: { 200: TenantUsages } },
+      refuse: refuseUsagePeriod,
       handle: async ({ identity, query }) => {
         const page = pageOf(query, MAX_PAGE);
         const period = toUsagePeriod(query, clock.now());

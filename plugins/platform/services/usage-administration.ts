@@ -1,10 +1,11 @@
 import {
   type Database,
+  type FieldError,
   type Identity,
-  KernelErrors,
   narrowedTo,
   type Page,
   reachOf,
+  requireSound,
   type Tenants,
 } from 'agent-gateway';
 import type {
@@ -83,9 +84,18 @@ export function usagePeriod(
 ): UsagePeriod {
   const end = to?.getTime() ?? Math.max(now, from?.getTime() ?? now);
   const start = from?.getTime() ?? (Math.floor(end / DAY_MS) - DEFAULT_DAYS) * DAY_MS;
-  if (start > end) {
-    const errors = [{ pointer: '/query/from', message: 'must not be later than `to`' }];
-    throw KernelErrors.invalidRequest(undefined, { errors });
-  }
+  requireSound(orderProblems({ from, to }));
   return { from: new Date(start), to: new Date(end) };
+}
+
+/** What is wrong with the order of the ends of a period: one that is open at an end is always in order. Pure. */
+export function orderProblems({
+  from,
+  to,
+}: {
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}): readonly FieldError[] {
+  if (from === undefined || to === undefined || from <= to) return [];
+  return [{ pointer: '/query/from', message: 'must not be later than `to`' }];
 }

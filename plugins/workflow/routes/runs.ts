@@ -4,6 +4,7 @@ import {
   GatewayError,
   pageOf,
   type Route,
+  refusing,
   reply,
   route,
   withExample,
@@ -13,6 +14,7 @@ import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../c
 import { fingerprintOf } from '../contract/fingerprint.ts';
 import type { RunRecord } from '../contract/runs.ts';
 import {
+  periodProblems,
   RunList,
   RunListQuery,
   RunParams,
@@ -104,6 +106,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       path: PATH,
       summary: 'List runs, newest first',
       schema: { query: RunListQuery, responses: { 200: RunList } },
+      refuse: refusing((_, query) => periodProblems(query)),
       handle: async ({ query, tenant }) => {
         const page = pageOf(query, MAX_PAGE);
         const { runs, total } = await engine.list(tenant.id, { ...toRunFilter(query), ...page });

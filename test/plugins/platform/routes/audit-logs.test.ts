@@ -110,6 +110,11 @@ test('what is no moment and no page is told', async (t) => {
       ['/query/from', '/query/to'],
     );
     t.is((await request(`${path}?limit=-1`)).status, 400);
+    const both = await request(`${path}?limit=-1&to=yesterday`);
+    t.deepEqual(
+      both.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+      ['/query/limit', '/query/to'],
+    );
     t.is((await request(`${path}?action=a%00b`)).status, 400);
   }
 });

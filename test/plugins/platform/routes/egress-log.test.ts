@@ -81,10 +81,10 @@ test('it is narrowed by period and tenant, paged, and everything else of the aud
   t.true((await hosts(`from=${at}&to=${at}`)).includes('10.0.0.1'));
   t.deepEqual(await hosts(`to=${new Date(Date.parse(at) - 1).toISOString()}`), []);
   t.is((await request(`${LOG}?limit=9999`)).body.limit, 500);
-  const bad = await request(`${LOG}?from=yesterday&to=x`);
+  const bad = await request(`${LOG}?limit=-1&from=yesterday&to=x`);
   t.deepEqual(
     [bad.status, bad.body.errors.map(({ pointer }: { pointer: string }) => pointer)],
-    [400, ['/query/from', '/query/to']],
+    [400, ['/query/limit', '/query/from', '/query/to']],
   );
   t.is((await request(`${LOG}?limit=-1`)).status, 400);
 });

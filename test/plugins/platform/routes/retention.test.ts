@@ -97,6 +97,11 @@ test('what is wrong with a rule is told by its field, and nobody reaches a forei
   const query = await request('/admin/v1/retention/sessions/preview?keep=1x');
   t.deepEqual([query.status, query.body.errors[0].pointer], [400, '/query/keep']);
   t.is((await request('/admin/v1/retention/sessions/preview')).status, 400);
+  const both = await request('/admin/v1/retention/sessions/preview?limit=-1&keep=1x');
+  t.deepEqual(
+    both.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/query/limit', '/query/keep'],
+  );
   for (const path of [pathOf(own, 'comets'), pathOf(own, 'retention_rules')]) {
     const { status, body } = await request(path, { method: 'PUT', body: { keep: '1d' } });
     t.deepEqual([status, body.code], [404, 'retention.unknown-kind']);

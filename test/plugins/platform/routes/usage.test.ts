@@ -128,6 +128,8 @@ test('periods and granularities that are none are told by field', async (t) => {
     ['from=yesterday&to=2026-02-30', ['from', 'to']],
     ['from=2026-02-02&to=2026-02-01', ['from']],
     ['granularity=hour', ['granularity']],
+    ['granularity=hour&from=yesterday', ['granularity', 'from']],
+    ['granularity=hour&from=2026-02-02&to=2026-02-01', ['granularity', 'from']],
   ];
   for (const path of [OWN, ALL, TENANTS]) {
     for (const [query, fields] of cases) {
@@ -142,6 +144,12 @@ test('periods and granularities that are none are told by field', async (t) => {
   }
   t.is((await gateway.request(`${OWN}?granularity=daily`)).status, 400);
   t.is((await gateway.request(`${ALL}?granularity=day`)).status, 400);
+  const late = await gateway.request(`${TENANTS}?limit=-1&from=2026-02-02&to=2026-02-01`);
+  const unnamed = await gateway.request(`${DETAILS}?limit=-1`);
+  for (const [{ body }, name] of [[late, 'from'] as const, [unnamed, 'session_id'] as const]) {
+    const pointers = body.errors.map(({ pointer }: { pointer: string }) => pointer);
+    t.deepEqual(pointers, ['/query/limit', `/query/${name}`]);
+  }
   const missing = await gateway.request(DETAILS);
   t.deepEqual([missing.status, missing.body.errors[0].pointer], [400, '/query/session_id']);
   for (const session of ['', '%00', 'x'.repeat(129)]) {

@@ -267,6 +267,11 @@ test('runs are listed newest first, by definition, status and time', async (t) =
   ]) {
     t.is((await tenant.get(`${RUNS}?${query}`)).status, 400, query);
   }
+  const { body } = await tenant.get(`${RUNS}?status=odd&from=yesterday`);
+  t.deepEqual(
+    body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/query/status', '/query/from'],
+  );
 });
 
 test('runs of another tenant are not there', async (t) => {
