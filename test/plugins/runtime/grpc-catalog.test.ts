@@ -145,6 +145,16 @@ test('the operator makes a model, whose key is a reference', async (t) => {
   const plainKey = await models.call('CreateModel', model);
   t.is(plainKey.code, 'INVALID_ARGUMENT');
   t.is(plainKey.violations[0]?.field, 'config.api_key');
+  const several = {
+    ...model.config,
+    base_url: 'http://me:pass@127.0.0.1:9/v1',
+    api_key: 'sk-plain-text-key',
+  };
+  const all = await models.call('CreateModel', { ...model, config: several });
+  t.deepEqual(
+    all.violations.map(({ field }) => field),
+    ['config.api_key', 'config.base_url'],
+  );
   const config = { ...model.config, api_key: 'env:SECOND_KEY' };
   const made = await models.call('CreateModel', { ...model, config });
   t.is(made.code, 'OK', made.details);

@@ -12,7 +12,7 @@ export interface EnteredMessage {
 /** Messages of a body at most. */
 export const MAX_ENTERED = 100;
 
-/** What no schema says of the messages of a body, which may be anything: texts that are to be the JSON of parts. Pure. */
+/** What no schema says of the messages of a body, which may be anything: texts that have to be the JSON of parts. */
 export function enteredProblems(entered: unknown, pointer: string): readonly FieldError[] {
   return membersIn(entered).flatMap(({ content = '', content_type }, index) => {
     if (content_type !== 'object_string' || typeof content !== 'string' || partsOf(content)) return [];
