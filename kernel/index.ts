@@ -14,6 +14,8 @@ export {
   type AuditPage,
   type AuditQuery,
   parseAuditTime,
+  periodEnd,
+  periodProblems,
 } from '../foundation/audit/audit-query.ts';
 export type { Pseudonymized } from '../foundation/audit/audit-traces.ts';
 export { type BackoffBounds, backoffDelay, parseRetryAfter } from '../foundation/base/backoff.ts';

@@ -1,4 +1,6 @@
+import type { FieldError } from '../base/gateway-error.ts';
 import type { Page } from '../base/page.ts';
+import type { UnreadBody } from '../base/refusing.ts';
 import type { Database, PlainWhere } from '../data/database.ts';
 import { AuditLog, type AuditLogRow, ofAction } from '../tables/audit-log.ts';
 import type { AuditEntry } from './audit-entry.ts';
@@ -63,6 +65,20 @@ export function parseAuditTime(text: string, bound: 'from' | 'to'): Date | undef
   if (new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined;
   const moment = new Date(isDate ? `${day}T${bound === 'from' ? '00:00:00.000' : '23:59:59.999'}Z` : text);
   return Number.isNaN(moment.getTime()) ? undefined : withinCalendars(moment);
+}
+
+/** The moment at an end of the period in a query; undefined where there is none. */
+export function periodEnd(query: UnreadBody, bound: 'from' | 'to'): Date | undefined {
+  const text = query[bound];
+  // The `+` of an offset that the client did not percent-encode arrives as a blank.
+  return typeof text === 'string' ? parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound) : undefined;
+}
+
+/** What no schema says of the period in a query: which of its ends are no moments. */
+export function periodProblems(query: UnreadBody): readonly FieldError[] {
+  return (['from', 'to'] as const)
+    .filter((bound) => typeof query[bound] === 'string' && periodEnd(query, bound) === undefined)
+    .map((bound) => ({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' }));
 }
 
 /** Years that every database can write: nothing was recorded before the first, nor will be after the last. */

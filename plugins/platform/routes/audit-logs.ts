@@ -7,7 +7,6 @@ import {
   type AuditPage,
   type AuditQuery,
   access,
-  type FieldError,
   Id,
   type Identity,
   listOf,
@@ -16,7 +15,8 @@ import {
   type Page,
   pageOf,
   pageQuery,
-  parseAuditTime,
+  periodEnd,
+  periodProblems,
   type Route,
   refusing,
   requireSound,
@@ -25,7 +25,6 @@ import {
   Timestamp,
   Type,
   toWire,
-  type UnreadBody,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 
@@ -77,21 +76,7 @@ const AuditLog = Type.Object({
 export function toAuditFilter(query: Omit<Static<typeof AuditLogQuery>, keyof Page>): AuditFilter {
   requireSound(periodProblems(query));
   const { q, action } = query;
-  return { q, action, from: momentOf(query, 'from'), to: momentOf(query, 'to') };
-}
-
-/** What no schema says of the period in a query: which of its ends are no moments. */
-export function periodProblems(query: UnreadBody): readonly FieldError[] {
-  return (['from', 'to'] as const)
-    .filter((bound) => typeof query[bound] === 'string' && momentOf(query, bound) === undefined)
-    .map((bound) => ({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' }));
-}
-
-/** The moment at an end of the period in a query; undefined where there is none. */
-export function momentOf(query: UnreadBody, bound: 'from' | 'to'): Date | undefined {
-  const text = query[bound];
-  // Where a client did not percent-encode the `+` of an offset, it arrives as a blank.
-  return typeof text === 'string' ? parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound) : undefined;
+  return { q, action, from: periodEnd(query, 'from'), to: periodEnd(query, 'to') };
 }
 
 /** Tells of a bad period together with what else is wrong with a query. */

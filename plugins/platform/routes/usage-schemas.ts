@@ -1,4 +1,15 @@
-import { AnyId, Id, nullable, pageQuery, refusing, Timestamp, Type, toWire } from 'agent-gateway';
+import {
+  AnyId,
+  Id,
+  nullable,
+  pageQuery,
+  periodEnd,
+  periodProblems,
+  refusing,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
 import {
   USAGE_SOURCE,
   type UsagePeriod,
@@ -7,7 +18,7 @@ import {
   type UsageTotals,
 } from '../../records/contract.ts';
 import { type NamedTenantUsage, orderProblems, usagePeriod } from '../services/usage-administration.ts';
-import { AuditLogQuery, momentOf, periodProblems, toAuditFilter } from './audit-logs.ts';
+import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
 
 const { from, to } = AuditLogQuery.properties;
 const OutputTokens = Type.Integer({ examples: [128] });
@@ -136,7 +147,7 @@ export function toUsagePeriod(
 /** Tells of a bad period together with what else is wrong with a query. */
 export const refuseUsagePeriod = refusing((_, query) => [
   ...periodProblems(query),
-  ...orderProblems({ from: momentOf(query, 'from'), to: momentOf(query, 'to') }),
+  ...orderProblems({ from: periodEnd(query, 'from'), to: periodEnd(query, 'to') }),
 ]);
 
 /** A period on the wire. */

@@ -1,15 +1,14 @@
 import {
   AnyId,
-  type FieldError,
   Id,
   listOf,
   nullable,
   pageQuery,
-  parseAuditTime,
+  periodEnd,
+  periodProblems,
   requireSound,
   Timestamp,
   Type,
-  type UnreadBody,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { RunQuery } from '../contract/engine.ts';
@@ -168,21 +167,8 @@ export const RunList = listOf('workflow_runs', RunSchema);
 /** The filter in a query. Throws 400 naming each bound of the period that is not a valid time. */
 export function toRunFilter(query: Static<typeof RunListQuery>): Omit<RunQuery, 'limit' | 'offset'> {
   requireSound(periodProblems(query));
-  const last = momentOf(query, 'to');
+  const last = periodEnd(query, 'to');
   // `to` itself belongs to the period, for callers; the engine wants the first moment behind it.
   const to = last && new Date(last.getTime() + 1);
-  return { definitionId: query.definition_id, status: query.status, from: momentOf(query, 'from'), to };
-}
-
-/** What no schema says of the period in a query: which bounds are not valid times. */
-export function periodProblems(query: UnreadBody): readonly FieldError[] {
-  return (['from', 'to'] as const)
-    .filter((bound) => typeof query[bound] === 'string' && momentOf(query, bound) === undefined)
-    .map((bound) => ({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' }));
-}
-
-function momentOf(query: UnreadBody, bound: 'from' | 'to'): Date | undefined {
-  const text = query[bound];
-  // The `+` of an offset that the client did not percent-encode arrives as a blank.
-  return typeof text === 'string' ? parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound) : undefined;
+  return { definitionId: query.definition_id, status: query.status, from: periodEnd(query, 'from'), to };
 }

@@ -3,6 +3,7 @@ import {
   type Call,
   GatewayError,
   pageOf,
+  periodProblems,
   type Route,
   refusing,
   reply,
@@ -14,7 +15,6 @@ import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../c
 import { fingerprintOf } from '../contract/fingerprint.ts';
 import type { RunRecord } from '../contract/runs.ts';
 import {
-  periodProblems,
   RunList,
   RunListQuery,
   RunParams,
