@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { describeConfig } from '../foundation/config/describe-config.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
+import { KernelVariables } from '../foundation/config/kernel-variables.ts';
 import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
+import { unreadVariables } from '../foundation/config/unread-variables.ts';
 import { kernelRegistrations } from '../foundation/gateway-tables.ts';
 import { readTlsFiles } from '../foundation/grpc/tls.ts';
 import { createHiddenTexts } from '../foundation/observability/redact-fields.ts';
@@ -41,7 +44,11 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
     ? await problemsOf(() => rehearsed(settings, env, hide))
     : { value: undefined, problems: [] };
   const found: Finding[] = [
-    finding('variables', [...variables.problems, ...rehearsal.problems], 'the gateway’s own are valid'),
+    finding(
+      'variables',
+      [...variables.problems, ...rehearsal.problems],
+      ['the gateway’s own are valid', ...unread(env, rehearsal.value?.variables)].join('; '),
+    ),
     finding(file, gatewayFile.problems, gatewayFile.value?.exists ? 'valid' : 'not there: all defaults'),
   ];
   if (settings === undefined) return [...found, skipped('plugins'), skipped('servers')];
@@ -56,20 +63,27 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
   return [...found, ...plugins, ...(certificate ? [certificate] : []), ...servers];
 }
 
+/** It is no mistake, since a secret may have any name. Unknown while it is unknown what plugins read. */
+function unread(env: Environment, ofPlugins: readonly string[] | undefined): readonly string[] {
+  if (ofPlugins === undefined) return [];
+  const own = describeConfig(KernelVariables).flatMap((setting) => setting.env ?? []);
+  return unreadVariables(env, [...own, ...ofPlugins]);
+}
+
 /** Plugins and agents.d. */
 async function rehearsed(
   settings: KernelSettings,
   env: Environment,
   hide: (secret: string) => void,
-): Promise<{ readonly findings: readonly Finding[] } & Pick<Rehearsal, 'registrations'>> {
+): Promise<{ readonly findings: readonly Finding[] } & Pick<Rehearsal, 'registrations' | 'variables'>> {
   const { agentsDir } = settings.services;
   await using rehearsal = await rehearse({ settings, env, withResources: true, onSecret: hide });
-  const { plugins, problems, resources, registrations } = rehearsal;
+  const { plugins, problems, resources, registrations, variables } = rehearsal;
   const findings = [
     finding('plugins', problems, plugins.join(', ')),
     resourceFinding(agentsDir, resources, problems.length === 0),
   ];
-  return { findings, registrations };
+  return { findings, registrations, variables };
 }
 
 function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { InFlight } from '../foundation/base/in-flight.ts';
 import { ConfigurationError, describeProblem } from '../foundation/config/configuration-error.ts';
+import { describeConfig } from '../foundation/config/describe-config.ts';
 import { entryOf, restOf } from '../foundation/config/desired.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
@@ -53,6 +54,8 @@ export interface Rehearsal extends AsyncDisposable {
   readonly problems: readonly string[];
   /** The plugins that would run. */
   readonly plugins: readonly string[];
+  /** The variables of the plugins that are there. */
+  readonly variables: readonly string[];
   /** What the kernel, and the plugins that would run, register with the database. */
   readonly registrations: readonly Registration[];
   /** The outcome for each file of agents.d. */
@@ -152,6 +155,7 @@ export async function rehearse({
   return {
     problems: problemsOf(host, file, env, settings.plugins ?? [], only),
     plugins: [...known.keys()],
+    variables: host.slots.all.flatMap(({ plugin }) => variablesOf(plugin)),
     registrations: [
       ...kernelRegistrations(),
       ...[...known.values()].map((one) => registrationOf(one, file, known)),
@@ -259,6 +263,11 @@ function problemsOf(
       .flatMap(({ name, reason }) => reason.split('\n').map((line) => `${name}: ${line}`)),
     ...unknownInFile(file, known).map(describeProblem),
   ];
+}
+
+function variablesOf(plugin: Plugin | undefined): readonly string[] {
+  const settings = plugin?.config === undefined ? [] : describeConfig(plugin.config);
+  return settings.flatMap(({ env }) => (env === undefined ? [] : [env]));
 }
 
 function settingProblems(plugin: Plugin | undefined, file: GatewayFile, env: Environment): readonly string[] {

@@ -279,6 +279,20 @@ test('objects in a data folder are said to be each replica’s own where there m
   t.regex(named.stdout, /^ok {7}objects: files in data\/objects$/m);
 });
 
+test('a misspelt variable is named with what was meant, and is no mistake', async (t) => {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
+    SVC_ALLOW_ANONYMUS: 'false',
+    LLM_APIURL: 'http://127.0.0.1:1',
+    LLM_API_KEY_2: 'a secret of a model',
+    SVC_THING_SERVICE_HOST: '10.0.0.1',
+  });
+  t.is(code, 0, stdout);
+  t.regex(
+    stdout,
+    /^ok {7}variables: the gateway’s own are valid; SVC_ALLOW_ANONYMUS is read by nothing, did you mean SVC_ALLOW_ANONYMOUS\?; LLM_APIURL is read by nothing, did you mean LLM_API_URL\?$/m,
+  );
+});
+
 test('a data folder that cannot be made is told', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'file'), 'in the way');
