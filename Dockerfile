@@ -66,5 +66,6 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SAAS_API_PORT || 8080}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 ENTRYPOINT ["/usr/local/bin/tini", "--"]
-# With --expose-gc the gateway gives back what large bodies have left behind, also when nothing else is asked of it.
-CMD ["node", "--expose-gc", "kernel/main.js"]
+# With --expose-gc the gateway gives back what large bodies have left behind, also when nothing else is asked of it. A
+# signal opens no debugger.
+CMD ["node", "--expose-gc", "--disable-sigusr1", "kernel/main.js"]

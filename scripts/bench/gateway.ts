@@ -11,6 +11,7 @@ export const TOKEN = 'acp_benchmark_token_of_one_run_only';
 export const GATEWAY = [
   '--max-semi-space-size=16',
   '--expose-gc',
+  '--disable-sigusr1',
   path.join(import.meta.dirname, '../../kernel/main.js'),
 ];
 

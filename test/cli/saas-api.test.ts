@@ -4,6 +4,7 @@ import { chmod, copyFile, mkdir, readdir, readFile, realpath, symlink, writeFile
 import net from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { eachDatabase } from '../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
@@ -109,13 +110,17 @@ for (const args of [[], ['serve']]) {
     const child = spawn(path.join(folder, 'saas-api'), args, {
       cwd: folder,
       env: { PATH: USERS_PATH, ...FREE },
-      stdio: ['ignore', 'pipe', 'ignore'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     t.teardown(() => child.kill('SIGKILL'));
     const ended = once(child, 'exit');
+    const said = text(child.stderr);
     for await (const line of createInterface({ input: child.stdout })) {
       const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
       if (msg !== 'ready') continue;
+      t.is((await send(`${url}/health/ready`)).status, 200);
+      // Node's own answer is a debugger that anybody on this machine may use.
+      child.kill('SIGUSR1');
       t.is((await send(`${url}/health/ready`)).status, 200);
       break;
     }
@@ -124,6 +129,7 @@ for (const args of [[], ['serve']]) {
     child.stdout.resume();
     child.kill('SIGTERM');
     t.deepEqual(await ended, [0, null]);
+    t.notRegex(await said, /Debugger listening/);
   });
 }
 
