@@ -6,5 +6,5 @@ import type http from 'node:http';
  */
 const builtin: typeof http = process.getBuiltinModule('node:http');
 
-export const { createServer, ServerResponse, STATUS_CODES } = builtin;
+export const { createServer, METHODS, ServerResponse, STATUS_CODES } = builtin;
 export type ServerResponse = http.ServerResponse;

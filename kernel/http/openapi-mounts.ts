@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http';
+import { METHODS } from '../../foundation/http/node-http.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { describedAccess } from './openapi-access.ts';
 

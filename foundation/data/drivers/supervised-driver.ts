@@ -14,6 +14,7 @@ import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { type DiskWatch, diskFailure } from './disk-failures.ts';
+import { Lending } from './lending.ts';
 import { asUnavailable } from './unavailable.ts';
 import { assertStorable } from './values.ts';
 
@@ -72,6 +73,7 @@ export function createTurn(timeoutMs: number): Mutex {
 class SupervisedDriver implements Driver {
   readonly #driver: Driver;
   readonly #supervision: Supervision;
+  readonly #lending = new Lending();
   readonly #connections = new WeakMap<DatabaseConnection, SupervisedConnection>();
   /** When a server last said that it is read-only. */
   #demotedAt = Number.NEGATIVE_INFINITY;
@@ -91,7 +93,7 @@ class SupervisedDriver implements Driver {
     return this.#operation(async () => {
       const release = await turn?.acquire();
       try {
-        const connection = await this.#current();
+        const connection = await this.#lending.lend(() => this.#current());
         connection.isReleased = false;
         connection.release = release;
         return connection;
@@ -144,6 +146,7 @@ class SupervisedDriver implements Driver {
       await this.#driver.releaseConnection(connection.inner);
     } finally {
       connection.release?.();
+      this.#lending.cameBack();
     }
   }
 
