@@ -28,6 +28,8 @@ const CODES = new Set([
  * says to a new connection that it does not let in, as after a change of the password.
  */
 const SQL_STATE = /^(08...|28000|28P01|3D000|53300|57P0[1235])$/;
+/** SQLite opens further files for a statement, and has no file handle or no folder for them. */
+const CANNOT_OPEN = /^SQLITE_CANTOPEN/;
 /**
  * A statement that the server has undone since it took too long: PostgreSQL, MySQL (MariaDB has the number alone),
  * SQLite.
@@ -60,7 +62,7 @@ export function unavailableOr(error: unknown): unknown {
       cause: error,
     });
   const lost =
-    (typeof code === 'string' && (CODES.has(code) || SQL_STATE.test(code))) ||
+    (typeof code === 'string' && (CODES.has(code) || SQL_STATE.test(code) || CANNOT_OPEN.test(code))) ||
     (typeof message === 'string' && TEXT.test(message));
   return lost ? DatabaseErrors.unavailable(undefined, { cause: error }) : error;
 }

@@ -126,6 +126,7 @@ test('a lost connection, a failing disk and an answer that does not come in time
     { code: 'SQLITE_BUSY' },
     { code: 'SQLITE_FULL' },
     { code: 'SQLITE_IOERR_WRITE' },
+    { code: 'SQLITE_CANTOPEN' },
     { code: '53100' },
     { code: 'ER_RECORD_FILE_FULL' },
     { message: 'Connection terminated unexpectedly' },
