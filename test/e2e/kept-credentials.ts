@@ -141,8 +141,8 @@ export async function findKept(t: ExecutionContext, samples: readonly Sample[]):
       if (/^[!-~]+$/.test(text)) await call(text, {});
     }
   }
-  // Names before credentials stay.
-  for (const name of ['secret-token:', ...samples.flatMap(({ lead, tail }) => [lead, tail])])
+  // Names before credentials stay, and kinds are what is told of them; a page of SQLite may end amid one.
+  for (const name of ['secret-token:', ...samples.flatMap(({ kind, lead, tail }) => [kind, lead, tail])])
     for (const form of FORMS) parts.ignore(form(name));
   const found: string[] = [];
   for (const [where, lines] of await keeping.readBack())
