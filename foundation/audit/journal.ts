@@ -102,7 +102,10 @@ export function createJournal({ directory, owner, segmentBytes, log }: JournalOp
    * written since is only in the own open file, and is saved into a new folder. Both may deliver the same.
    */
   function beginAnew(): void {
-    log.warn({ folder: folder.path }, 'audit journal: another process took the folder, beginning anew');
+    log.warn(
+      { folder: folder.path },
+      'audit journal: the folder is gone, since another process took it or somebody deleted it: beginning anew',
+    );
     const live = own.at(-1);
     const tail = live?.readTail() ?? '';
     live?.seal();
