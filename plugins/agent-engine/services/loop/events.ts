@@ -56,29 +56,3 @@ export async function* eventsOf<E>(
     await done.catch(() => {});
   }
 }
-
-/**
- * Does `work` for each item, at most `limit` at one time. After a failure nothing new is begun, `stop` is called, what
- * is under way is waited for, and the first failure is thrown: nothing is left running.
- */
-export async function inParallel<T>(
-  items: readonly T[],
-  limit: number,
-  work: (item: T) => Promise<void>,
-  stop: (reason: unknown) => void,
-): Promise<void> {
-  const failures: unknown[] = [];
-  const rest = items.values();
-  async function take(): Promise<void> {
-    for (const item of rest) {
-      try {
-        await work(item);
-      } catch (error) {
-        if (failures.push(error) === 1) stop(error);
-      }
-      if (failures.length > 0) return;
-    }
-  }
-  await Promise.all(Array.from({ length: limit }, take));
-  if (failures.length > 0) throw failures[0];
-}

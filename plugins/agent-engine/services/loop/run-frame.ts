@@ -1,9 +1,8 @@
-import { redactJsonTextWith } from 'agent-gateway';
+import { forEachLimited, redactJsonTextWith } from 'agent-gateway';
 import { type AgentFinish, type AgentSignal, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
 import type { SubAgent } from './agent-resource.ts';
 import { type Answer, MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
-import { inParallel } from './events.ts';
 import { execute, recordAnswers } from './execute.ts';
 import type { FrameExperience } from './experience.ts';
 import {
@@ -70,7 +69,11 @@ async function runSteps(run: StepRun): Promise<FrameEnd> {
       const goesOn = frame.step.calls.some(({ status }) => status.is === 'client');
       if (isAtLimit(turn, frame) && !goesOn) answerAll(frame.step, AT_LIMIT);
     }
-    await inParallel(frame.step.calls, PARALLEL_CALLS, (call) => advance(run, call), turn.stop);
+    const { signal } = turn.context;
+    // The first failure ends the signal: nothing new is begun, and what is under way is waited for.
+    const work = (call: StepCall) => advance(run, call).catch(turn.stop);
+    await forEachLimited(frame.step.calls, PARALLEL_CALLS, work, signal);
+    signal.throwIfAborted();
     const closed = closeStep(frame.step);
     if (closed === undefined) return { finish: 'interrupted' };
     frame.step = undefined;

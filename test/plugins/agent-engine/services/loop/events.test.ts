@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eventsOf, inParallel } from '../../../../../plugins/agent-engine/services/loop/events.ts';
+import { eventsOf } from '../../../../../plugins/agent-engine/services/loop/events.ts';
 
 const never = new AbortController().signal;
 
@@ -58,25 +58,4 @@ test('work that emits without being read ends with the caller’s signal', async
   const reason = new Error('gone');
   caller.abort(reason);
   await t.throwsAsync(events.next(), { is: reason });
-});
-
-test('after a failure nothing new is begun, and what is under way is waited for', async (t) => {
-  const begun: number[] = [];
-  let ended = 0;
-  const stop = Promise.withResolvers<void>();
-  const work = inParallel(
-    [0, 1, 2, 3, 4],
-    2,
-    async (item) => {
-      begun.push(item);
-      if (item === 0) throw new Error('first');
-      await stop.promise;
-      ended += 1;
-      throw new Error('second');
-    },
-    () => stop.resolve(),
-  );
-  await t.throwsAsync(work, { message: 'first' });
-  t.deepEqual(begun, [0, 1]);
-  t.is(ended, 1);
 });

@@ -554,6 +554,29 @@ test('a receipt that cannot be written fails the run before the model learns the
   t.is(ended, 1);
 });
 
+test('after a failure no further call is begun, and those under way are waited for', async (t) => {
+  let begun = 0;
+  const untilEnded = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      begun += 1;
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  const slow = Array.from({ length: 11 }, (_, n): [string, unknown, string] => ['slow', {}, `id-${n}`]);
+  const { agents, receipts } = loop({
+    script: [calls(['quick'], ...slow)],
+    tools: [tool('quick', () => ({ content: 'ok' })), tool('slow', (_, signal) => untilEnded(signal))],
+  });
+  const { submit } = receipts.receipts;
+  receipts.receipts.submit = async (entities, receipt) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (receipt.toolName === 'quick') throw new Error('the database is away');
+    return submit(entities, receipt);
+  };
+  await t.throwsAsync(collect(agents.run(ask())), { message: 'the database is away' });
+  t.is(begun, 7);
+  t.is(receipts.kept.length, 7);
+});
+
 test('an error in the middle of a stream fails the run', async (t) => {
   const { agents } = loop({ script: [[{ content: 'Hel' }, ModelErrors.upstream()]] });
   t.is((await failure(t, collect(agents.run(ask())))).code, 'model.upstream');
