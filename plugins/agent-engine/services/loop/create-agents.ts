@@ -49,9 +49,8 @@ export function createAgents(parts: AgentsParts): Agents {
   };
 
   function events(given: RunContext, start: TurnStart, frame: Frame): AsyncGenerator<AgentEvent, void> {
-    return eventsOf<AgentEvent>(given.signal, async (emit, end) => {
-      const context = { ...given, signal: end.signal };
-      const stop = (reason: unknown) => end.abort(reason);
+    return eventsOf<AgentEvent>(given.signal, async (emit, signal, stop) => {
+      const context = { ...given, signal };
       const turn: Turn = { ...start, context, emit, stop, uses: [] };
       try {
         const { finish, toolCalls } = await runFrame(parts, turn, frame);

@@ -3,35 +3,33 @@ export type Emit<E> = (event: E) => Promise<void>;
 
 /**
  * The events of a piece of work, as it emits them; ends with it, or throws what it throws. The work begins with the
- * first `next()` and goes no faster than its reader. Its signal is aborted with the caller's, and when the reader
- * leaves; then the work is waited for, so that nothing is left running.
+ * first `next()` and goes no faster than its reader. Its signal is aborted with the caller's, by `stop`, and when the
+ * reader leaves; then the work is waited for, so that nothing is left running.
  */
 export async function* eventsOf<E>(
   caller: AbortSignal,
-  work: (emit: Emit<E>, end: AbortController) => Promise<void>,
+  work: (emit: Emit<E>, signal: AbortSignal, stop: (reason: unknown) => void) => Promise<void>,
 ): AsyncGenerator<E, void> {
   const end = new AbortController();
+  const signal = AbortSignal.any([caller, end.signal]);
   const waiting: { readonly event: E; readonly taken: () => void; readonly refused: (r: unknown) => void }[] =
     [];
   let wake = () => {};
   let isOver = false;
 
-  const onAbort = () => end.abort(caller.reason);
-  if (caller.aborted) onAbort();
-  else caller.addEventListener('abort', onAbort, { once: true });
-  end.signal.addEventListener('abort', () => {
-    for (const { refused } of waiting.splice(0)) refused(end.signal.reason);
+  signal.addEventListener('abort', () => {
+    for (const { refused } of waiting.splice(0)) refused(signal.reason);
   });
 
   const emit: Emit<E> = (event) =>
     new Promise((taken, refused) => {
-      if (end.signal.aborted) refused(end.signal.reason);
+      if (signal.aborted) refused(signal.reason);
       else {
         waiting.push({ event, taken, refused });
         wake();
       }
     });
-  const done = work(emit, end).finally(() => {
+  const done = work(emit, signal, (reason) => end.abort(reason)).finally(() => {
     isOver = true;
     wake();
   });
@@ -51,7 +49,6 @@ export async function* eventsOf<E>(
     }
     await done;
   } finally {
-    caller.removeEventListener('abort', onAbort);
     end.abort(new Error('the reader of the events has left'));
     await done.catch(() => {});
   }

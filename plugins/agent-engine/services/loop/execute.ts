@@ -1,4 +1,4 @@
-import { type Clock, GatewayError, type Logger, redactJsonTextWith } from 'agent-gateway';
+import { type Clock, GatewayError, type Logger, orAborted, redactJsonTextWith } from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
@@ -174,30 +174,18 @@ async function attempt(
 ): Promise<Attempt> {
   const start = clock.monotonic();
   const timeoutMs = Math.min(tool.timeoutMs ?? TOOL_TIMEOUT, MOST_MS);
-  const end = new AbortController();
-  const duration = () => Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
-  const result = (content: string, status: ReceiptStatus): Attempt => ({
-    content,
-    status,
-    durationMs: duration(),
-  });
-
-  const { promise: cut, resolve } = Promise.withResolvers<Attempt>();
-  const timer = setTimeout(() => {
-    const message = `The tool did not finish within ${timeoutMs / 1000} s.`;
-    end.abort(new Error(message));
-    resolve(result(`Error: ${message}`, 'timeout'));
-  }, timeoutMs);
-  const onAbort = () => {
-    end.abort(context.signal.reason);
-    resolve({ ...result('The call was cancelled.', 'error'), isAborted: true });
+  const late = `The tool did not finish within ${timeoutMs / 1000} s.`;
+  const overdue = new AbortController();
+  const signal = AbortSignal.any([context.signal, overdue.signal]);
+  const timer = setTimeout(() => overdue.abort(new Error(late)), timeoutMs);
+  const result = (content: string, status: ReceiptStatus): Attempt => {
+    const durationMs = Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
+    return { content, status, durationMs };
   };
-  if (context.signal.aborted) onAbort();
-  else context.signal.addEventListener('abort', onAbort, { once: true });
 
   async function invoke(): Promise<Attempt> {
     try {
-      const answer = await tool.invoke(input, { ...context, signal: end.signal });
+      const answer = await tool.invoke(input, { ...context, signal });
       if ('question' in answer)
         return { content: NOBODY_TO_ASK, status: 'error', durationMs: 0, question: answer.question };
       const status = answer.isTimeout === true ? 'timeout' : answer.isError === true ? 'error' : 'success';
@@ -207,11 +195,14 @@ async function attempt(
     }
   }
   try {
-    // First in the race: a call that is cancelled before it began runs nothing.
-    return await Promise.race([cut, ...(end.signal.aborted ? [] : [invoke()])]);
+    // A call that is cancelled before it began runs nothing.
+    signal.throwIfAborted();
+    return await orAborted(invoke(), signal);
+  } catch {
+    if (signal.reason === overdue.signal.reason) return result(`Error: ${late}`, 'timeout');
+    return { ...result('The call was cancelled.', 'error'), isAborted: true };
   } finally {
     clearTimeout(timer);
-    context.signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -35,10 +35,10 @@ test('the reader gets all events, then what the work throws', async (t) => {
 
 test('when the reader leaves, the work is ended and waited for', async (t) => {
   let isOver = false;
-  const events = eventsOf<number>(never, async (emit, end) => {
+  const events = eventsOf<number>(never, async (emit, signal) => {
     try {
       await emit(1);
-      await new Promise((_, reject) => end.signal.addEventListener('abort', () => reject(end.signal.reason)));
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     } finally {
       await new Promise((resolve) => setImmediate(resolve));
       isOver = true;
