@@ -1,6 +1,6 @@
 import { type Clock, defineErrors, type TenantEntityManager } from 'agent-gateway';
 import { AgentErrors, type Agents } from '../../agent-engine/contract.ts';
-import { deleteState, findSizes, findState, findStates, writeState } from '../store/agent-states.ts';
+import { AgentStateEntity } from '../store/agent-states.ts';
 
 /** Keys of an agent. */
 const MAX_KEYS = 1000;
@@ -39,16 +39,17 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
     async all(entities: TenantEntityManager, agentId: string): Promise<ReadonlyMap<string, unknown>> {
       await requireAgent(entities, agentId);
       // Concurrent writers may have exceeded the bound a little.
-      const rows = await findStates(entities, agentId, 2 * MAX_KEYS);
+      const query = { fields: ['key', 'value'], orderBy: { key: 'asc' }, limit: 2 * MAX_KEYS } as const;
+      const rows = await entities.rows(AgentStateEntity, { agentId }, query);
       return new Map(rows.map(({ key, value }) => [key, JSON.parse(value)]));
     },
 
     /** @throws agent-state.not-found */
     async get(entities: TenantEntityManager, agentId: string, key: string): Promise<unknown> {
       await requireAgent(entities, agentId);
-      const value = await findState(entities, agentId, key);
-      if (value === undefined) throw AgentStateErrors.notFound();
-      return JSON.parse(value);
+      const [row] = await entities.rows(AgentStateEntity, { agentId, key }, { fields: ['value'], limit: 1 });
+      if (row === undefined) throw AgentStateErrors.notFound();
+      return JSON.parse(row.value);
     },
 
     /**
@@ -65,18 +66,22 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
           errors: [{ pointer: '/body/value', message: `must have ${MAX_VALUE} bytes at most as JSON` }],
         });
       }
-      const others = (await findSizes(entities, agentId, 2 * MAX_KEYS)).filter((row) => row.key !== key);
+      const query = { fields: ['key', 'size'], limit: 2 * MAX_KEYS } as const;
+      const rows = await entities.rows(AgentStateEntity, { agentId }, query);
+      const others = rows.filter((row) => row.key !== key);
       if (others.length >= MAX_KEYS) throw AgentStateErrors.full(`An agent may keep ${MAX_KEYS} keys`);
       if (others.reduce((sum, row) => sum + row.size, size) > MAX_TOTAL) {
         throw AgentStateErrors.full(`All values of an agent may have ${MAX_TOTAL} bytes together`);
       }
-      await writeState(entities, { agentId, key, value: text, size, updatedAt: new Date(clock.now()) });
+      const state = { agentId, key, value: text, size, updatedAt: new Date(clock.now()) };
+      await entities.upsert(AgentStateEntity, state, { conflict: ['agentId', 'key'] });
     },
 
     /** @throws agent-state.not-found */
     async remove(entities: TenantEntityManager, agentId: string, key: string): Promise<void> {
       await requireAgent(entities, agentId);
-      if (!(await deleteState(entities, agentId, key))) throw AgentStateErrors.notFound();
+      const deleted = await entities.delete(AgentStateEntity, { agentId, key });
+      if (deleted === 0) throw AgentStateErrors.notFound();
     },
   };
 }

@@ -9,11 +9,10 @@ import {
   type Sessions,
   visibleTo,
 } from '../../records/contract.ts';
-import { deleteChatsIn, forgetMessagesIn } from '../store/chats.ts';
+import { ChatEntity, deleteChatsIn } from '../store/chats.ts';
 import {
   ConversationEntity,
   type ConversationRow,
-  countConversations,
   findConversation,
   findConversations,
   findTitles,
@@ -106,7 +105,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       const where = { ...visibleTo(reader), ...(botId !== undefined && { botId }) };
       if (keyword === undefined) {
         const rows = await findConversations(entities, where, page);
-        return { conversations: rows.map(toRecord), total: await countConversations(entities, where) };
+        return { conversations: rows.map(toRecord), total: await entities.count(ConversationEntity, where) };
       }
       const wanted = keyword.toLowerCase();
       const found = (await findTitles(entities, where, SEARCHED))
@@ -192,7 +191,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       const removed = sessions.removeMessage(entities, reader, { sessionId, messageId }).then(() => true);
       if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
       // Chats do not know which of their messages was deleted.
-      await forgetMessagesIn(entities, sessionId);
+      await entities.update(ChatEntity, { conversationId: sessionId }, { messages: '[]' });
     },
 
     /**

@@ -7,8 +7,8 @@ import {
   type TenantEntityManager,
 } from 'agent-gateway';
 import { ofOwner, storedName } from '../../records/contract.ts';
-import { AgentStateEntity, eraseStates } from '../store/agent-states.ts';
-import { AgentTable, eraseAgents } from '../store/agents.ts';
+import { AgentStateEntity } from '../store/agent-states.ts';
+import { AgentTable } from '../store/agents.ts';
 import { allBatches, ChatEventsTable } from '../store/chat-events.ts';
 import { ChatEntity } from '../store/chats.ts';
 import { ConversationEntity } from '../store/conversations.ts';
@@ -82,8 +82,8 @@ export function createPersonalData({ database, files, agentsChanged }: PersonalD
         ...erased,
         files: await files.erase(entities, name),
         ...(userId === undefined && {
-          agent_states: await eraseStates(entities),
-          agents: await eraseAgents(entities),
+          agent_states: await entities.erase(AgentStateEntity, {}),
+          agents: await entities.erase(AgentTable, {}),
         }),
       };
     },

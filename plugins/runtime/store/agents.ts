@@ -48,8 +48,6 @@ export async function allAgents(entities: TenantEntityManager, most: number): Pr
   return rows.map(ofRow);
 }
 
-export const countAgents = (entities: TenantEntityManager): Promise<number> => entities.count(AgentTable);
-
 export async function findAgent(
   entities: TenantEntityManager,
   name: string,
@@ -73,6 +71,3 @@ export const updateAgent = (agent: TenantAgent, from: string, now: number): RowW
 
 /** Matches nothing where there is none. */
 export const deleteAgent = (name: string): RowWrite => writes.delete(AgentTable, { name }, { expect: 1 });
-
-/** Deletes the agents of the tenant, and returns their number. */
-export const eraseAgents = (entities: TenantEntityManager): Promise<number> => entities.erase(AgentTable, {});

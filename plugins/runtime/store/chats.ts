@@ -49,10 +49,6 @@ const MOST_UNFINISHED = 100;
 /** A row of `runtime_chats`. */
 export type ChatRow = Omit<InferEntity<typeof ChatEntity>, 'tenantId'>;
 
-export function insertChat(entities: TenantEntityManager, row: ChatRow): Promise<void> {
-  return entities.insert(ChatEntity, { ...row });
-}
-
 /** The tenant's chat of this id. */
 export async function findChat(entities: TenantEntityManager, id: string): Promise<ChatRow | undefined> {
   const [row] = await entities.rows(ChatEntity, { id }, { limit: 1 });
@@ -110,9 +106,4 @@ export function retainedChats(database: Pick<Database, 'forTenant' | 'system'>):
 /** Deletes the chats of a conversation; returns their number. */
 export function deleteChatsIn(entities: TenantEntityManager, conversationId: string): Promise<number> {
   return entities.delete(ChatEntity, { conversationId });
-}
-
-/** Empties the lists of messages of the chats of a conversation. */
-export async function forgetMessagesIn(entities: TenantEntityManager, conversationId: string): Promise<void> {
-  await entities.update(ChatEntity, { conversationId }, { messages: '[]' });
 }

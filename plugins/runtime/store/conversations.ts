@@ -42,14 +42,6 @@ export async function findConversations(
   return entities.rows(ConversationEntity, where, { orderBy: NEWEST_FIRST, limit, offset });
 }
 
-/** How many there are. */
-export async function countConversations(
-  entities: TenantEntityManager,
-  where: PlainWhere<ConversationRow>,
-): Promise<number> {
-  return entities.count(ConversationEntity, where as object);
-}
-
 /**
  * Titles of the newest conversations, as they are stored. They are searched without the metadata, which may be a
  * thousand times as long.

@@ -54,19 +54,6 @@ export async function findFile(entities: TenantEntityManager, id: string): Promi
   return row;
 }
 
-export function countFiles(entities: TenantEntityManager): Promise<number> {
-  return entities.count(FileEntity);
-}
-
-export function insertFile(entities: TenantEntityManager, file: FileRecord): Promise<void> {
-  return entities.insert(FileEntity, { ...file });
-}
-
-/** Deletes the rows of files; returns their number. */
-export function deleteFiles(entities: TenantEntityManager, ids: readonly string[]): Promise<number> {
-  return entities.delete(FileEntity, { id: { $in: [...ids] } });
-}
-
 /**
  * Some files of an identity, or of a user that an identity named; without a name of all of the tenant. None where there
  * are none left.
@@ -81,16 +68,6 @@ export async function findFilesOf(
     if (found.length > 0) return found;
   }
   return [];
-}
-
-/** Some files that are older. */
-export function findFilesBefore(
-  entities: TenantEntityManager,
-  before: Date,
-  limit: number,
-): Promise<readonly FileRecord[]> {
-  const where = { createdAt: { $lt: before } };
-  return entities.rows(FileEntity, where, { orderBy: { createdAt: 'asc', id: 'asc' }, limit });
 }
 
 /** Which of these ids are files. */

@@ -58,8 +58,6 @@ export async function pageOfUsers(entities: TenantEntityManager, page: Page): Pr
   return (await entities.rows(UserTable, {}, { orderBy: { id: 'desc' }, ...page })).map(ofRow);
 }
 
-export const countUsers = (entities: TenantEntityManager): Promise<number> => entities.count(UserTable);
-
 /** Fails with a unique violation where a user of the tenant has the address. */
 export const insertUser = (entities: TenantEntityManager, user: StoredUser): Promise<void> =>
   entities.insert(UserTable, columnsOf(user) as Omit<UserRow, 'tenantId'>);
@@ -74,15 +72,6 @@ export async function updateUser(
   // new one.
   return (await entities.update(UserTable, { id, keyId, role, disabled }, columnsOf(changes))) > 0;
 }
-
-/** False where the user is gone, or has another key meanwhile. */
-export const deleteUser = async (
-  entities: TenantEntityManager,
-  { id, keyId }: Pick<StoredUser, 'id' | 'keyId'>,
-): Promise<boolean> => (await entities.delete(UserTable, { id, keyId })) > 0;
-
-export const deleteUsers = (entities: TenantEntityManager, users: readonly StoredUser[]): Promise<number> =>
-  entities.delete(UserTable, { id: { $in: users.map(({ id }) => id) } });
 
 /** The id of the user who has the address, in upper or lower case. */
 export async function idOfEmail(entities: TenantEntityManager, email: string): Promise<string | undefined> {

@@ -17,8 +17,8 @@ import {
 import { type AgentCheck, AgentErrors, type AgentInfo, type Agents } from '../../../agent-engine/contract.ts';
 import { isTenantAdmin } from '../../../records/contract.ts';
 import {
+  AgentTable,
   allAgents,
-  countAgents,
   deleteAgent,
   findAgent,
   insertAgent,
@@ -203,7 +203,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
       return { ...(await writeFile(name, { file: `${name}.yaml`, yaml }, toRequest)), warnings };
     // One at a time, or concurrent callers would pass the bound together.
     await leases.withLease(`agents:${tenantId}`, { strict: true }, async () => {
-      if ((await countAgents(database.forTenant(tenantId))) >= MAX_AGENTS) {
+      if ((await database.forTenant(tenantId).count(AgentTable)) >= MAX_AGENTS) {
         throw AgentAdminErrors.tooMany(`A tenant can have ${MAX_AGENTS} agents.`);
       }
       try {

@@ -1,5 +1,5 @@
 import type { Database, Jobs, PersonalData } from 'agent-gateway';
-import { deleteUsers, UserTable, usersNamed } from '../../store/users.ts';
+import { UserTable, usersNamed } from '../../store/users.ts';
 import { RevokeUserKeys } from './users.ts';
 
 /** Users that are read at one time. */
@@ -32,8 +32,8 @@ export function createUserData(
       for (let count = 0; ; ) {
         const users = await usersNamed(entities, userId, { limit: BATCH, offset: 0 });
         if (users.length === 0) return { users: count };
-        await deleteUsers(entities, users);
         const user_ids = users.map(({ id }) => id);
+        await entities.delete(UserTable, { id: { $in: user_ids } });
         await jobs.publish(entities, RevokeUserKeys, { key_ids: users.map(({ keyId }) => keyId), user_ids });
         count += users.length;
       }

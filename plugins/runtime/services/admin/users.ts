@@ -17,14 +17,13 @@ import {
   Type,
 } from 'agent-gateway';
 import {
-  countUsers,
-  deleteUser,
   findUser,
   idOfEmail,
   insertUser,
   pageOfUsers,
   type StoredUser,
   type UserRole,
+  UserTable,
   updateUser,
 } from '../../store/users.ts';
 
@@ -176,7 +175,7 @@ export function createUsers({ database, leases, apiKeys, clock, ids }: UsersPart
   return {
     async list(tenantId: string, page: Page) {
       const entities = database.forTenant(tenantId);
-      return { users: await pageOfUsers(entities, page), total: await countUsers(entities) };
+      return { users: await pageOfUsers(entities, page), total: await entities.count(UserTable) };
     },
 
     /** Throws `user.exists`, `user.too-many`, `auth.grant-refused`. */
@@ -185,7 +184,7 @@ export function createUsers({ database, leases, apiKeys, clock, ids }: UsersPart
       const entities = database.forTenant(tenantId);
       // One at a time, or concurrent callers would pass the bound together.
       return leases.withLease(`users:${tenantId}`, { strict: true }, async () => {
-        if ((await countUsers(entities)) >= MAX_USERS) {
+        if ((await entities.count(UserTable)) >= MAX_USERS) {
           throw UserErrors.tooMany(`A tenant can have ${MAX_USERS} users.`);
         }
         await requireFree(tenantId, content.email);
@@ -224,7 +223,8 @@ export function createUsers({ database, leases, apiKeys, clock, ids }: UsersPart
     async remove(tenantId: string, id: string): Promise<void> {
       const { keyId } = await get(tenantId, id);
       await revokeKeys(tenantId, { id, keyId });
-      if (!(await deleteUser(database.forTenant(tenantId), { id, keyId }))) throw UserErrors.changed();
+      const deleted = await database.forTenant(tenantId).delete(UserTable, { id, keyId });
+      if (deleted === 0) throw UserErrors.changed();
     },
   };
 }

@@ -18,15 +18,12 @@ import {
 } from 'agent-gateway';
 import { maySee, type OwnerReader, ownerOf, type Principal, visibleTo } from '../../../records/contract.ts';
 import {
-  countFiles,
-  deleteFiles,
   existingFiles,
+  FileEntity,
   type FileRecord,
   findFile,
   findFiles,
-  findFilesBefore,
   findFilesOf,
-  insertFile,
 } from '../../store/files.ts';
 import { FileErrors } from './errors.ts';
 import { displayName } from './filename.ts';
@@ -95,7 +92,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
   /** Deletes rows, and their contents after the transaction. Must be called in a transaction. */
   async function removeAll(entities: TenantEntityManager, files: readonly FileRecord[]): Promise<number> {
     const gone = files.map(({ id }) => id);
-    const count = await deleteFiles(entities, gone);
+    const count = await entities.delete(FileEntity, { id: { $in: gone } });
     if (count > 0) await jobs.publish(entities, FileContents, { ids: gone });
     return count;
   }
@@ -107,7 +104,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
      */
     async requireRoom(entities: TenantEntityManager): Promise<void> {
       if (!objects.available) throw ObjectErrors.unavailable(undefined, { retryable: false });
-      if ((await countFiles(entities)) < MAX_FILES) return;
+      if ((await entities.count(FileEntity)) < MAX_FILES) return;
       throw FileErrors.full(`A tenant may have ${MAX_FILES} files`);
     },
 
@@ -143,7 +140,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
     ): Promise<FileRecord> {
       const file = { ...received, ...ownerOf(principal), createdAt: new Date(clock.now()) };
       try {
-        await insertFile(entities, file);
+        await entities.insert(FileEntity, file);
       } catch (error) {
         // The answer to a commit may have been lost: content is discarded only where the row is known to be absent.
         const isKnownToBeAbsent = await findFile(entities, file.id).then(
@@ -192,7 +189,8 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
 
     /** Deletes a batch of files that are older, in the caller's transaction; returns their number. */
     async removeBefore(entities: TenantEntityManager, before: Date): Promise<number> {
-      const files = await findFilesBefore(entities, before, BATCH);
+      const oldest = { orderBy: { createdAt: 'asc', id: 'asc' }, limit: BATCH } as const;
+      const files = await entities.rows(FileEntity, { createdAt: { $lt: before } }, oldest);
       return files.length === 0 ? 0 : removeAll(entities, files);
     },
 

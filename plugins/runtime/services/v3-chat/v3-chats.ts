@@ -18,7 +18,7 @@ import {
   type Checkpoints,
 } from '../../../agent-engine/contract.ts';
 import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
-import { type ChatRow, findChat, insertChat, moveChat } from '../../store/chats.ts';
+import { ChatEntity, type ChatRow, findChat, moveChat } from '../../store/chats.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
 import { identityNote } from '../end-with-credential.ts';
@@ -182,7 +182,7 @@ export function createV3Chats(parts: V3ChatParts) {
         completedAt: null,
       };
       try {
-        await insertChat(entities, row);
+        await entities.insert(ChatEntity, row);
       } catch (error) {
         await lease.release();
         throw error;
