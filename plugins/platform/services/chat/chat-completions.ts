@@ -1,4 +1,4 @@
-import { type Clock, type Ids, requireSound } from 'agent-gateway';
+import { type Clock, type Ids, requireSound, withFirst } from 'agent-gateway';
 import {
   type ChatCall,
   type ChatChunk,
@@ -15,11 +15,12 @@ import {
   type ModelInfo,
   type Models,
   redactValue,
+  STREAM_BEGINS_MS,
   type Usage,
   withPreamble,
 } from '../../../agent-engine/contract.ts';
 import { beginSpan, type CallSpan, type Metering } from '../../../records/contract.ts';
-import { type Answered, type EventSink, type SendAnswer, streamed } from './chat-call.ts';
+import { type Answered, DONE, type EventSink, type SendAnswer } from './chat-call.ts';
 import { answerHead, type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
 import { guardedChoices, keptAnswer } from './guarded-answer.ts';
 import { createGuardedChunks, type GuardedChunks } from './guarded-chunks.ts';
@@ -126,27 +127,44 @@ export function createChatCompletions(parts: ChatParts) {
     }
   }
 
-  /** Begins an answer: see `streamed`. */
+  /**
+   * Begins an answer: resolves when its first chunk has arrived, or `STREAM_BEGINS_MS` are over, since an earlier
+   * failure can still be reported by an HTTP status.
+   */
   async function stream(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const asked = await ask(clientRequest, call);
     const { conversation } = asked;
     const head = answerHead(clientRequest.model, parts);
     const writer = createChunkWriter(head, clientRequest.stream_options?.include_usage === true);
     const guarded = createGuardedChunks(guard, conversation.secretPrompt);
-    async function send(chunks: AsyncIterable<ChatChunk>, sink: EventSink): Promise<void> {
-      const counted = await forward(chunks, guarded, guard, writer, sink);
-      const held = guarded.end();
-      // The end is sent only when the turn is durable.
-      const usage = await keep(asked, guarded.message(), counted);
-      for (const choices of held) await sink.data(writer.choices(choices));
-      const counts = writer.usage(usage);
-      if (counts !== undefined) await sink.data(counts);
+    const source = conversation.guards.stream(asked.model.stream(asked.request, asked.context));
+    let chunks: AsyncIterable<ChatChunk>;
+    try {
+      const empty = () => ModelErrors.upstream('The model provider gave an empty answer.');
+      chunks = await withFirst(source, empty, STREAM_BEGINS_MS);
+    } catch (error) {
+      await conversation[Symbol.asyncDispose]();
+      throw conversation.failure(error);
     }
-    const chunks = conversation.guards.stream(asked.model.stream(asked.request, asked.context));
-    return streamed(conversation, chunks, send, {
-      empty: () => ModelErrors.upstream('The model provider gave an empty answer.'),
-      failure: conversation.failure,
-    });
+    async function send(sink: EventSink): Promise<void> {
+      await using _ = conversation;
+      try {
+        const counted = await forward(chunks, guarded, guard, writer, sink);
+        const held = guarded.end();
+        // The end is sent only when the turn is durable.
+        const usage = await keep(asked, guarded.message(), counted);
+        for (const choices of held) await sink.data(writer.choices(choices));
+        const counts = writer.usage(usage);
+        if (counts !== undefined) await sink.data(counts);
+      } catch (error) {
+        throw conversation.failure(error);
+      }
+    }
+    const answer = async (sink: EventSink) => {
+      await send(sink);
+      await sink.data(DONE);
+    };
+    return { sessionId: conversation.sessionId, answer };
   }
 
   return { complete, stream };

@@ -19,6 +19,8 @@ export type GuardedChunks = ReturnType<typeof createGuardedChunks>;
 const MAX_CALLS = 1024;
 /** Members of deltas with a text of their own; providers have a handful. */
 const MAX_MEMBERS = 32;
+/** Those of which the message of the answer has the whole text, beside `content`. */
+const KEPT: ReadonlySet<string> = new Set(['refusal', 'reasoning_content']);
 
 interface PendingCall {
   id: string;
@@ -35,12 +37,10 @@ interface PendingCall {
  */
 export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined) {
   const check = guard.checkOutput(secretPrompt);
-  const texts = new Map<string, StreamRedactor>();
+  const texts = new Map<string, { readonly redactor: StreamRedactor; sent: string }>();
   const calls = new Map<number, PendingCall>();
   const content = guard.redactStream();
   let said = '';
-  let refused = '';
-  let thoughts = '';
   const details: unknown[] = [];
   let size = 0;
   let finish: Choice | undefined;
@@ -92,26 +92,17 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   }
 
   function guardText(name: string, text: string): string {
-    let redactor = texts.get(name);
-    if (redactor === undefined) {
+    let open = texts.get(name);
+    if (open === undefined) {
       if (texts.size >= MAX_MEMBERS) throw tooLong();
-      redactor = guard.redactStream();
-      texts.set(name, redactor);
+      open = { redactor: guard.redactStream(), sent: '' };
+      texts.set(name, open);
     }
-    return redactor.push(text);
-  }
-
-  function refuse(text: string): string {
-    grow(text.length);
-    const safe = guardText('refusal', text);
-    refused += safe;
-    return safe;
-  }
-
-  function think(text: string): string {
-    grow(text.length);
-    const safe = guardText('reasoning_content', text);
-    thoughts += safe;
+    const safe = open.redactor.push(text);
+    if (KEPT.has(name)) {
+      grow(text.length);
+      open.sent += safe;
+    }
     return safe;
   }
 
@@ -125,8 +116,6 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (value === null) return value;
     if (name === 'content') return typeof value === 'string' ? speak(value) : redactValue(value, guard);
     if (name === 'tool_calls') return (value as readonly ToolCallDelta[]).map(guardCall);
-    if (name === 'refusal' && typeof value === 'string') return refuse(value);
-    if (name === 'reasoning_content' && typeof value === 'string') return think(value);
     const guarded = typeof value === 'string' ? guardText(name, value) : redactValue(value, guard);
     if (name === 'reasoning_details' && Array.isArray(guarded)) keepDetails(guarded);
     return guarded;
@@ -168,10 +157,9 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     const text = content.end();
     said += text;
     if (text !== '') delta.content = text;
-    for (const [name, redactor] of texts) {
-      const held = redactor.end();
-      if (name === 'refusal') refused += held;
-      if (name === 'reasoning_content') thoughts += held;
+    for (const [name, open] of texts) {
+      const held = open.redactor.end();
+      open.sent += held;
       if (held !== '') delta[name] = held;
     }
     const held = [...calls].flatMap(([index, call]) => {
@@ -193,14 +181,18 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
       return finish === undefined ? held : [...held, [finish]];
     },
     /** The answer as it was sent, once `end` was called. */
-    message: (): ChatMessage => ({
-      role: 'assistant',
-      content: said === '' && (calls.size > 0 || refused !== '') ? null : said,
-      ...(refused !== '' && { refusal: refused }),
-      ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
-      ...(thoughts !== '' && { reasoning_content: thoughts }),
-      ...(details.length > 0 && { reasoning_details: details }),
-    }),
+    message(): ChatMessage {
+      const refused = texts.get('refusal')?.sent ?? '';
+      const thoughts = texts.get('reasoning_content')?.sent ?? '';
+      return {
+        role: 'assistant',
+        content: said === '' && (calls.size > 0 || refused !== '') ? null : said,
+        ...(refused !== '' && { refusal: refused }),
+        ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
+        ...(thoughts !== '' && { reasoning_content: thoughts }),
+        ...(details.length > 0 && { reasoning_details: details }),
+      };
+    },
   };
 }
 
