@@ -26,15 +26,13 @@ export function openChatGuards(
   const logFailure = throttledLogs<unknown>(scope.services.clock, (guard, err, count) =>
     log.warn({ err, guard, count }, 'a guard of chats failed'),
   );
-  return createChatGuards(scope.contributions(ChatGuardsPoint), (guard, direction, event, cause) => {
+  const onEvent: OnGuardEvent = (guard, direction, event, cause) => {
     verdicts.inc({ guard, direction, verdict: event });
     if (event === 'failed') logFailure(guard, cause);
     else if (event === 'refused') log.warn({ guard, direction }, 'a guard of a plugin refused a text');
-  });
-}
-
-/** The guards of a deployment. What they need is loaded with the first of them. */
-function createChatGuards(guards: () => readonly ChatGuard[], onEvent: OnGuardEvent): OpenChatGuards {
+  };
+  const guards = scope.contributions(ChatGuardsPoint);
+  /** What guards need is loaded with the first of them. */
   async function opened(contributed: readonly ChatGuard[], chat: GuardedChat): Promise<ChatGuarding> {
     const { guardChat } = await import('./guard-chat.ts');
     return (await guardChat(contributed, chat, onEvent)) ?? NO_GUARDS;
