@@ -1,4 +1,5 @@
 import type { Embeddings } from '../../contract.ts';
+import { jsonIn } from '../json-text.ts';
 import type { Circuit } from '../models/circuit.ts';
 import { type Lifetime, startLifetime } from '../models/deadlines.ts';
 import { createHeaders, providerEndpoint } from '../models/openai-client.ts';
@@ -112,12 +113,8 @@ function parseEmbeddings(text: string, count: number): readonly Float32Array[] {
 }
 
 function readData(text: string): readonly unknown[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw malformed('it is not JSON');
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw malformed('it is not JSON');
   const data = (value as { data?: unknown } | null)?.data;
   if (!Array.isArray(data)) throw malformed('it has no vectors');
   return data;

@@ -1,5 +1,6 @@
 import { isJsonObject } from 'agent-gateway';
 import type { ChatMessage, ToolCall } from '../../contract.ts';
+import { jsonIn } from '../json-text.ts';
 import type { Answer } from './answer.ts';
 import type { Frame, Outcome, Step, StepCall } from './frame.ts';
 
@@ -70,11 +71,7 @@ export function closeStep(
  * Providers would refuse every request that holds malformed arguments; the model has read in the result what was wrong.
  */
 function withReadableArguments(call: ToolCall): ToolCall {
-  try {
-    if (isJsonObject(JSON.parse(call.function.arguments))) return call;
-  } catch {
-    // Not even JSON.
-  }
+  if (isJsonObject(jsonIn(call.function.arguments))) return call;
   return { ...call, function: { ...call.function, arguments: '{}' } };
 }
 

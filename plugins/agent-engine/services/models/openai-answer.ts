@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { GatewayError } from 'agent-gateway';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract.ts';
+import { jsonIn } from '../json-text.ts';
 import { createSoundChoices, soundMessage } from './openai-forms.ts';
 import { malformed, type Redact, streamFailure } from './provider-errors.ts';
 
@@ -10,12 +11,8 @@ import { malformed, type Redact, streamFailure } from './provider-errors.ts';
  * `finish_reason`: what the provider did not say is not made up.
  */
 export function parseCompletion(text: string, redact: Redact, newId: () => string): ChatCompletion {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw malformed('it is not JSON');
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw malformed('it is not JSON');
   const answer = value as { error?: unknown; choices?: unknown } | null;
   if (answer?.error !== undefined && answer.error !== null) throw streamFailure(answer.error, redact);
   const given = Array.isArray(answer?.choices) ? answer.choices : [];
@@ -112,7 +109,7 @@ function parseChunk(
   redact: Redact,
   soundChoices: ReturnType<typeof createSoundChoices>,
 ): ChatChunk | GatewayError {
-  const value = parseJson(event.data);
+  const value = jsonIn(event.data);
   const { error, choices } = (value ?? {}) as { error?: unknown; choices?: unknown };
   if (error !== undefined && error !== null) return streamFailure(error, redact);
   if (event.event === 'error') return streamFailure(value ?? event.data, redact);
@@ -121,14 +118,6 @@ function parseChunk(
   if (sound === undefined) return malformed('an event of the stream is not a chat completion chunk');
   const chunk = value as ChatChunk;
   return withCountedUsage(sound === choices ? chunk : { ...chunk, choices: sound });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isJsonObject } from 'agent-gateway';
 import type { ChatChunk, ChatDelta, ChatMessage, ToolCall, ToolCallDelta } from '../../contract.ts';
+import { jsonIn } from '../json-text.ts';
 import { createCallIds } from './call-ids.ts';
 
 /*
@@ -40,7 +41,9 @@ export function createSoundChoices(newId: () => string) {
     if (known === undefined || name === '') return known;
     // Servers that give each call the same index, or none, tell them apart by their ids, or not at all.
     const isOther =
-      id === '' || known.id === '' ? /^\s*\{/.test(more) && isObjectText(known.arguments) : id !== known.id;
+      id === '' || known.id === ''
+        ? /^\s*\{/.test(more) && isJsonObject(jsonIn(known.arguments))
+        : id !== known.id;
     return isOther ? undefined : known;
   }
 
@@ -154,14 +157,6 @@ function textIn(value: unknown): string {
 function argumentsOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function isObjectText(text: string): boolean {
-  try {
-    return isJsonObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,5 +1,6 @@
 import { createRedaction, type GatewayError } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
+import { jsonIn } from '../json-text.ts';
 import type { ResponseHead } from './http-exchange.ts';
 import { RETRYABLE_STATUSES } from './retry.ts';
 
@@ -97,12 +98,7 @@ export function connectionFailure(
 
 /** The sentence, the code and the field in the error bodies of the common servers: OpenAI, vLLM, FastAPI, Ollama. */
 function readError(body: string): { message?: string; param?: string; code?: unknown } {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return {};
-  }
+  const value = jsonIn(body);
   if (typeof value !== 'object' || value === null) return {};
   const { error, message, detail } = value as { error?: unknown; message?: unknown; detail?: unknown };
   const { param, code } = Object(error) as { param?: unknown; code?: unknown };

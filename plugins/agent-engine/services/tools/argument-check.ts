@@ -7,6 +7,7 @@ import {
   type SchemaOptions,
 } from 'agent-gateway';
 import type { ParameterSchema, Tool } from '../../contract.ts';
+import { jsonIn } from '../json-text.ts';
 
 /**
  * What a model wrote as the arguments of a call: an object that fits the tool, or the problems to report to the model.
@@ -53,12 +54,8 @@ export function createArgumentCheck(): ArgumentCheck {
 
   return (tool, text) => {
     if (text.length > MAX_ARGUMENTS) return { problems: ['The arguments are too long.'] };
-    let input: unknown;
-    try {
-      input = text.trim() === '' ? {} : JSON.parse(text);
-    } catch {
-      return { problems: ['The arguments are not valid JSON.'] };
-    }
+    const input = text.trim() === '' ? {} : jsonIn(text);
+    if (input === undefined) return { problems: ['The arguments are not valid JSON.'] };
     if (!isJsonObject(input)) return { problems: ['The arguments must be a JSON object.'] };
     try {
       const errors = checkOf(tool)(input);

@@ -9,6 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import { type FieldError, isJsonObject } from 'agent-gateway';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
+import { jsonIn } from '../../json-text.ts';
 import { reasoningDetailsOf, toMetadata } from './completion.ts';
 
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
@@ -110,13 +111,8 @@ function said(message: ChatMessage): Role<'assistant'>['content'] {
 /** Models write broken JSON at times. Providers only take objects back, so that such a text becomes a member of one. */
 function readArguments({ function: called }: ToolCall): JSONObject {
   if (called.arguments.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(called.arguments);
-    if (isJsonObject(value)) return value as JSONObject;
-  } catch {
-    // Kept as text, below.
-  }
-  return { arguments: called.arguments };
+  const value = jsonIn(called.arguments);
+  return isJsonObject(value) ? (value as JSONObject) : { arguments: called.arguments };
 }
 
 function toolOutput(parts: Role<'user'>['content']): LanguageModelV4ToolResultPart['output'] {
