@@ -164,6 +164,14 @@ const streaming = {
   failures: ['not-found', 'upstream'],
 } as const;
 
+/** What calls that run a chat have in common. */
+const exchange = {
+  query: ModeQuery,
+  headers: ChatHeaders,
+  stream: ChatStream,
+  answerHeaders: ToldSession,
+} as const;
+
 /** Chats with agents, as streams that may pause (specification 3; decisions 3.1). */
 export function chatRoutes(chats: Chats): readonly Route[] {
   return [
@@ -171,13 +179,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/stream',
       summary: 'Chat with an agent',
-      schema: {
-        query: ModeQuery,
-        headers: ChatHeaders,
-        body: ChatBody,
-        stream: ChatStream,
-        answerHeaders: ToldSession,
-      },
+      schema: { ...exchange, body: ChatBody },
       handle: async (call) => {
         const { agent_id, session_id, message, background: isBackground = false } = call.body;
         const mode = modeOf(call);
@@ -221,13 +223,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/resume',
       summary: 'Go on with a chat that was paused',
-      schema: {
-        query: ModeQuery,
-        headers: ChatHeaders,
-        body: ResumeBody,
-        stream: ChatStream,
-        answerHeaders: ToldSession,
-      },
+      schema: { ...exchange, body: ResumeBody },
       handle: async (call) => {
         const { session_id, input, background: isBackground = false } = call.body;
         const mode = modeOf(call);
