@@ -101,6 +101,8 @@ function withRetryAfter({ retryAfter }: ErrorDefinition, extras: ErrorExtras): E
 /** A function that makes one catalogued error; `detail` is shown to the caller and must hold no secret. */
 export type ErrorFactory = ((detail?: string, extras?: ErrorExtras) => GatewayError) & {
   readonly definition: ErrorDefinition;
+  /** Whether what was thrown is this error. */
+  is(thrown: unknown): thrown is GatewayError;
 };
 
 /**
@@ -112,6 +114,7 @@ export type ErrorFactory = ((detail?: string, extras?: ErrorExtras) => GatewayEr
  *   notFound: { code: 'tenant.not-found', kind: 'not-found', title: 'There is no such tenant' },
  * });
  * throw TenantErrors.notFound();
+ * if (TenantErrors.notFound.is(error)) return undefined;
  */
 export function defineErrors<const D extends Record<string, ErrorDefinition>>(
   definitions: D,
@@ -122,7 +125,9 @@ export function defineErrors<const D extends Record<string, ErrorDefinition>>(
         `The error ${definition.code} has the kind ${definition.kind}: it is one of ${KINDS.join(', ')}`,
       );
     const make = (detail?: string, extras?: ErrorExtras) => new GatewayError(definition, detail, extras);
-    return [key, Object.assign(make, { definition })];
+    const is = (thrown: unknown): thrown is GatewayError =>
+      thrown instanceof GatewayError && thrown.code === definition.code;
+    return [key, Object.assign(make, { definition, is })];
   });
   return Object.fromEntries(entries) as { readonly [K in keyof D]: ErrorFactory };
 }

@@ -1,5 +1,5 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
-import { defineErrors, GatewayError } from '../base/gateway-error.ts';
+import { defineErrors } from '../base/gateway-error.ts';
 
 /**
  * What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside.
@@ -70,12 +70,12 @@ export class DatabaseStartError extends Error {
  * of a transaction it is not done.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;
+  return DatabaseErrors.unavailable.is(error);
 }
 
 /** True for a value that no column takes: most often a caller's. */
 export function isInvalidValue(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === DatabaseErrors.invalidValue.definition.code;
+  return DatabaseErrors.invalidValue.is(error);
 }
 
 /** True when a write failed because a unique key (or primary key) is taken. The same on all three families. */

@@ -7,7 +7,7 @@ import { assertOutsideTransaction } from '../data/transaction-guard.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import { HeldLease } from './held-lease.ts';
-import { codeOf, leaseMetrics } from './lease-metrics.ts';
+import { leaseMetrics } from './lease-metrics.ts';
 import { checkPlace, LeaseErrors, type LeaseRequest, leaseRequest } from './lease-request.ts';
 import type { LeaseSignals } from './lease-signals.ts';
 import type { LeasePlace, LeaseStore, LeaseTicket } from './lease-store.ts';
@@ -194,7 +194,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
           await pause(asked, failingSince === undefined ? [woken.promise] : [], deadline);
         }
         if (deadline.isOver) {
-          throw failingSince !== undefined && codeOf(deadline.reason) === LeaseErrors.timeout.definition.code
+          throw failingSince !== undefined && LeaseErrors.timeout.is(deadline.reason)
             ? unavailable(failure)
             : deadline.reason;
         }

@@ -48,9 +48,11 @@ export function leaseMetrics(metrics: PluginMetrics) {
   return {
     /** @param error what the wait ended with; absent: a lease */
     waited(error: unknown, seconds: number): void {
-      const code = codeOf(error);
-      if (code === LeaseErrors.full.definition.code) refused.inc({ reason: 'full' });
-      wait.observe({ outcome: error === undefined ? 'acquired' : (OUTCOMES[code] ?? 'aborted') }, seconds);
+      if (LeaseErrors.full.is(error)) refused.inc({ reason: 'full' });
+      wait.observe(
+        { outcome: error === undefined ? 'acquired' : (OUTCOMES[codeOf(error)] ?? 'aborted') },
+        seconds,
+      );
     },
     refused: (reason: LeaseRefusal) => refused.inc({ reason }),
     held: (isNamed: boolean, change: 1 | -1) => of(isNamed).held.inc(change),

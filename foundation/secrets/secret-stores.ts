@@ -1,7 +1,7 @@
 import { createSharedCache, LookupErrors } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { orAborted } from '../base/deadline.ts';
-import { GatewayError } from '../base/gateway-error.ts';
+import type { GatewayError } from '../base/gateway-error.ts';
 import { lacksOffer, offerNamed } from '../base/offers.ts';
 import type { FormOf } from '../code/contribution-form.ts';
 import { SecretErrors } from './secret-file.ts';
@@ -126,13 +126,10 @@ function usable(secret: unknown, text: string): string {
 
 /** In words of our own: those of the store may hold anything. */
 function failureOf(cause: unknown, text: string): GatewayError {
-  const code = cause instanceof GatewayError ? cause.code : undefined;
-  if (code === SecretErrors.notFound.definition.code)
-    return SecretErrors.notFound(`${text} does not exist`, { cause });
-  if (code === SecretErrors.refused.definition.code)
+  if (SecretErrors.notFound.is(cause)) return SecretErrors.notFound(`${text} does not exist`, { cause });
+  if (SecretErrors.refused.is(cause))
     return SecretErrors.refused(`${text} is refused by its store`, { cause });
-  const isLate =
-    code === LookupErrors.unavailable.definition.code || (cause as Error)?.name === 'TimeoutError';
+  const isLate = LookupErrors.unavailable.is(cause) || (cause as Error)?.name === 'TimeoutError';
   return SecretErrors.unreadable(`${text} cannot be read ${isLate ? 'in time' : 'from its store'}`, {
     cause,
   });

@@ -5,7 +5,6 @@ import { addAbortSignal } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/deadline.ts';
 import { isSystemError, makeFolder } from '../../base/durable-file.ts';
-import { GatewayError } from '../../base/gateway-error.ts';
 import type { Ids } from '../../base/ids.ts';
 import { KeyedMutex, mapLimited } from '../../base/semaphore.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -87,8 +86,7 @@ function createFileStore(
       const { contentType: _, ...info } = infoOf(key, trailer);
       return info;
     } catch (error) {
-      if (!(error instanceof GatewayError) || error.code !== ObjectErrors.damaged.definition.code)
-        throw error;
+      if (!ObjectErrors.damaged.is(error)) throw error;
       log.warn({ err: error, object: key }, 'a damaged object is left out of a list');
       return undefined;
     }

@@ -72,7 +72,7 @@ export function createApps(parts: {
     for (const reference of Object.values(givenReferences(given))) {
       if (reference === null) continue;
       await secrets.resolve(reference, from).catch((error: GatewayError) => {
-        if (error.code === SecretErrors.refused.definition.code) throw error;
+        if (SecretErrors.refused.is(error)) throw error;
       });
     }
   }

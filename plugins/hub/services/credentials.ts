@@ -77,7 +77,7 @@ export function hubEnvelopes(load: () => Promise<Pick<Envelopes, 'verify'>>): Bo
         if (!(error instanceof GatewayError) || error.kind !== 'unauthenticated') throw error;
         // For a read, an unknown signer is treated like a caller without an envelope: another credential may still
         // admit the call.
-        if (method === 'GET' && error.code === HubErrors.signerUnknown.definition.code) return undefined;
+        if (method === 'GET' && HubErrors.signerUnknown.is(error)) return undefined;
         return { failure: 'invalid', error };
       }
     },

@@ -1,7 +1,6 @@
 import {
   access,
   type Call,
-  GatewayError,
   Id,
   listOf,
   pageOf,
@@ -196,7 +195,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
 
 /** What the service finds wrong in a memory is in the body; any other error goes on as it is. */
 function rethrowAtBody(error: unknown): never {
-  if (!(error instanceof GatewayError) || error.code !== MemoryErrors.invalid.definition.code) throw error;
+  if (!MemoryErrors.invalid.is(error)) throw error;
   const errors = (error.extras.errors ?? []).map((one) => ({ ...one, pointer: `/body${one.pointer}` }));
   throw MemoryErrors.invalid(error.detail, { errors });
 }

@@ -223,7 +223,7 @@ async function withoutSession<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if ((error as { code?: unknown }).code === SessionErrors.notFound.definition.code) return undefined;
+    if (SessionErrors.notFound.is(error)) return undefined;
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { AgentErrors } from '../../agent-engine/contract.ts';
  */
 export function atRequest(error: unknown, place: (pointer: string) => string): unknown {
   if (!(error instanceof GatewayError)) return error;
-  if (error.code !== AgentErrors.decisionInvalid.definition.code) return error;
+  if (!AgentErrors.decisionInvalid.is(error)) return error;
   const errors = (error.extras.errors ?? []).map((one) => ({ ...one, pointer: place(one.pointer) }));
   return AgentErrors.decisionInvalid(error.detail, { errors });
 }

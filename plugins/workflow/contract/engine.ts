@@ -98,7 +98,7 @@ export const WorkflowErrors: typeof catalogue = {
   busy: Object.assign(
     (detail = 'It is changed by too many at once. Try again.', extras?: ErrorExtras) =>
       catalogue.busy(detail, extras),
-    { definition: catalogue.busy.definition },
+    catalogue.busy,
   ),
 };
 

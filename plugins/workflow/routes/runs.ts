@@ -1,7 +1,6 @@
 import {
   access,
   type Call,
-  GatewayError,
   pageOf,
   periodProblems,
   type Route,
@@ -170,7 +169,7 @@ function auditChange(call: Pick<Call, 'audit'>, run: RunRecord): void {
 /** Rethrows, and adds to `workflow.definition-not-found` the member of the body that named the definition. */
 function rethrowWithPlace(thrown: unknown): never {
   const { definitionNotFound: notFound } = WorkflowErrors;
-  if (!(thrown instanceof GatewayError) || thrown.code !== notFound.definition.code) throw thrown;
+  if (!notFound.is(thrown)) throw thrown;
   const message = 'must be the id of a published definition, or the name of a workflow of agents.d';
   throw notFound(thrown.detail, { cause: thrown, errors: [{ pointer: '/body/definition_id', message }] });
 }

@@ -1,5 +1,4 @@
 import {
-  GatewayError,
   nearestName,
   type ResourceLease,
   type Resources,
@@ -199,7 +198,7 @@ function isThere(models: Models, alias: string): boolean {
   try {
     return models.resolve(alias) !== undefined;
   } catch (error) {
-    if (error instanceof GatewayError && error.code === ModelErrors.notFound.definition.code) return false;
+    if (ModelErrors.notFound.is(error)) return false;
     throw error;
   }
 }

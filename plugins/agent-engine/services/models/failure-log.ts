@@ -10,6 +10,6 @@ export function createFailureLog(clock: Clock, log: Pick<Logger, 'warn'>): LogMo
     log.warn({ model, code, err: cause ?? message, count }, 'the provider of a model failed'),
   );
   return (model, error) => {
-    if (error.code !== ModelErrors.unavailable.definition.code) report(model, error);
+    if (!ModelErrors.unavailable.is(error)) report(model, error);
   };
 }

@@ -1,4 +1,4 @@
-import { type Clock, GatewayError, type ResourceView } from 'agent-gateway';
+import type { Clock, ResourceView } from 'agent-gateway';
 import { type Model, type ModelClient, ModelErrors, type ModelInfo, type Models } from '../../contract.ts';
 import type { ConnectedModel } from './connect-model.ts';
 import type { LogModelFailure } from './failure-log.ts';
@@ -119,8 +119,7 @@ function acquireChain(resources: ResourceView<ModelResource>, alias: string): En
 
 /** With names that come from the caller, a name that the server does not know is the caller's mistake: 404, not 502. */
 function asNotFound(error: unknown, name: string): unknown {
-  const isUnknown =
-    error instanceof GatewayError && error.code === ModelErrors.unknownToProvider.definition.code;
+  const isUnknown = ModelErrors.unknownToProvider.is(error);
   if (!isUnknown) return error;
   const detail = `The model provider does not know a model "${shorten(name)}".`;
   return ModelErrors.notFound(detail, { param: 'model', cause: error.extras.cause });

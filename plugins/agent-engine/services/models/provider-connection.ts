@@ -131,7 +131,7 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     const isRetryable =
       RETRYABLE_STATUSES.has(head.status) &&
       head.headers['x-should-retry'] !== 'false' &&
-      error.code !== ModelErrors.insufficientQuota.definition.code;
+      !ModelErrors.insufficientQuota.is(error);
     return { error, isRetryable, retryAfterMs };
   }
 

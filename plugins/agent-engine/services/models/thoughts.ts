@@ -1,4 +1,3 @@
-import { GatewayError } from 'agent-gateway';
 import { type ChatMessage, ModelErrors, THOUGHTS } from '../../contract.ts';
 
 /*
@@ -14,7 +13,7 @@ const MEMBER = 'reasoning_content';
  * True of the refusal of a server that wants thoughts back which these messages, sent as they are, did not bring. Pure.
  */
 export function wantsThoughts(error: unknown, messages: readonly ChatMessage[]): boolean {
-  if (!(error instanceof GatewayError) || error.code !== ModelErrors.rejected.definition.code) return false;
+  if (!ModelErrors.rejected.is(error)) return false;
   return (
     error.detail.includes(MEMBER) && messages.some((message) => isAnswer(message) && !(MEMBER in message))
   );

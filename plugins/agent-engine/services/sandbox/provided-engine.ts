@@ -1,12 +1,4 @@
-import {
-  DeadlineError,
-  GatewayError,
-  type Logger,
-  lacksOffer,
-  offerNamed,
-  orAborted,
-  within,
-} from 'agent-gateway';
+import { DeadlineError, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
 import { type OfferedSandboxEngine, type SandboxEnd, SandboxErrors } from '../../contract.ts';
 import type { EngineEnd, EngineRun, SandboxEngine, WriteOutput } from './engine.ts';
 import { END_MS } from './sandbox-config.ts';
@@ -84,8 +76,7 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
       log.warn({ engine: name }, 'the sandbox engine of a plugin did not end code that was stopped');
       return SandboxErrors.unavailable(`${name} did not end the code in time`, { cause: error });
     }
-    if (error instanceof GatewayError && error.code === SandboxErrors.unavailable.definition.code)
-      return error;
+    if (SandboxErrors.unavailable.is(error)) return error;
     if (!stop.aborted) log.warn({ err: error, engine: name }, 'the sandbox engine of a plugin failed');
     return SandboxErrors.unavailable(`${name} failed`, { cause: error });
   }

@@ -3,7 +3,6 @@ import {
   type Database,
   type DurableEvents,
   eachRow,
-  GatewayError,
   type Ids,
   type Jobs,
   type Leases,
@@ -76,7 +75,7 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
         yield { ...skill, user_modified, text: await skills.read(tenantId, skill.name) };
       } catch (error) {
         // Deleted meanwhile.
-        const isGone = error instanceof GatewayError && error.code === SkillErrors.notFound.definition.code;
+        const isGone = SkillErrors.notFound.is(error);
         if (!isGone) throw error;
       }
     }

@@ -1,4 +1,4 @@
-import { GatewayError, type Lease, LeaseErrors, type Leases } from 'agent-gateway';
+import { type Lease, LeaseErrors, type Leases } from 'agent-gateway';
 import { SessionErrors } from '../../contract.ts';
 
 /** Milliseconds that a turn waits for its session. */
@@ -32,10 +32,8 @@ export async function acquireSessionLease(leases: Leases, request: LeaseRequest)
   try {
     return await leases.acquire(leaseKey(tenantId), { name, limit, note, wait: WAIT_MS, signal });
   } catch (cause) {
-    const code = cause instanceof GatewayError ? cause.code : undefined;
-    if (code === LeaseErrors.full.definition.code)
-      throw SessionErrors.limit(undefined, { headers: { 'retry-after': '1' } });
-    if (code === LeaseErrors.timeout.definition.code || code === LeaseErrors.tooManyWaiters.definition.code)
+    if (LeaseErrors.full.is(cause)) throw SessionErrors.limit(undefined, { headers: { 'retry-after': '1' } });
+    if (LeaseErrors.timeout.is(cause) || LeaseErrors.tooManyWaiters.is(cause))
       throw SessionErrors.busy(undefined, { cause });
     throw cause;
   }

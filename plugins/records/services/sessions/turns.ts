@@ -2,7 +2,7 @@ import {
   type Clock,
   type Database,
   type DurableEvents,
-  GatewayError,
+  type GatewayError,
   type Ids,
   type Lease,
   LeaseErrors,
@@ -159,6 +159,6 @@ function turnSignal({ caller, lease }: { readonly caller: AbortSignal; readonly 
 }
 
 function leaseReason(reason: unknown): GatewayError {
-  const isRevoked = reason instanceof GatewayError && reason.code === LeaseErrors.revoked.definition.code;
+  const isRevoked = LeaseErrors.revoked.is(reason);
   return isRevoked ? SessionErrors.aborted() : SessionErrors.lost(undefined, { cause: reason });
 }

@@ -2,7 +2,6 @@ import {
   backoffDelay,
   type Clock,
   type Database,
-  GatewayError,
   type Hints,
   type Ids,
   type Leases,
@@ -98,7 +97,7 @@ export function createProvisioning(parts: ProvisioningParts) {
     try {
       await objects.forTenant(tenantId).put(SOUL_KEY, catalog.soul, options);
     } catch (error) {
-      const isThere = error instanceof GatewayError && error.code === ObjectErrors.exists.definition.code;
+      const isThere = ObjectErrors.exists.is(error);
       if (!isThere) throw error;
     }
   }

@@ -85,7 +85,7 @@ async function entryOf(
   name: string,
 ): Promise<SkillEntry | undefined> {
   const found = await readVersion(space, skillKey(name), MAX_SKILL_BYTES).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== ObjectErrors.tooLarge.definition.code) throw error;
+    if (!ObjectErrors.tooLarge.is(error)) throw error;
     return undefined;
   });
   const reading = found && readSkill(name, found.text);

@@ -4,7 +4,6 @@ import {
   DEFAULT_TENANT_ID,
   defineErrors,
   type FieldError,
-  GatewayError,
   type Identity,
   isOperator,
   isUniqueViolation,
@@ -326,7 +325,7 @@ function invalid(problems: readonly Pick<FieldError, 'pointer' | 'message'>[], t
 
 /** Another replica has written or deleted the file. */
 function ignoreChanged(error: unknown): undefined {
-  if (!(error instanceof GatewayError) || error.code !== ResourceErrors.changed.definition.code) throw error;
+  if (!ResourceErrors.changed.is(error)) throw error;
 }
 
 /** The members of an agent whose file is invalid: shown so that an operator can correct it. */

@@ -1,6 +1,6 @@
 import {
   type FieldError,
-  GatewayError,
+  type GatewayError,
   ResourceErrors,
   type ResourceSource,
   type Resources,
@@ -39,7 +39,7 @@ export async function writeOwnFile(
   try {
     await resources.write(file, yaml, { isNew: before === undefined, before });
   } catch (error) {
-    const isInvalid = error instanceof GatewayError && error.code === ResourceErrors.invalid.definition.code;
+    const isInvalid = ResourceErrors.invalid.is(error);
     throw isInvalid ? invalid(error.extras.errors ?? []) : error;
   }
 }

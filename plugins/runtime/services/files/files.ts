@@ -4,7 +4,6 @@ import {
   type Clock,
   type Database,
   defineJob,
-  GatewayError,
   type Ids,
   type JobHandler,
   type Jobs,
@@ -124,8 +123,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
         });
         return { id, filename: displayName(incoming.filename), mimeType, size };
       } catch (error) {
-        if (!(error instanceof GatewayError) || error.code !== ObjectErrors.tooLarge.definition.code)
-          throw error;
+        if (!ObjectErrors.tooLarge.is(error)) throw error;
         throw FileErrors.tooLarge(`A file may have ${maxSize} bytes`);
       }
     },

@@ -1,7 +1,6 @@
 import {
   type Clock,
   type Database,
-  GatewayError,
   type Ids,
   type Lease,
   LeaseErrors,
@@ -106,9 +105,8 @@ export function createV3Chats(parts: V3ChatParts) {
     try {
       return await leases.acquire(v3ChatKey(principal.tenantId), wanted);
     } catch (error) {
-      const code = error instanceof GatewayError ? error.code : undefined;
-      if (code === LeaseErrors.timeout.definition.code) throw V3ChatErrors.notInterrupted();
-      if (code !== LeaseErrors.full.definition.code) throw error;
+      if (LeaseErrors.timeout.is(error)) throw V3ChatErrors.notInterrupted();
+      if (!LeaseErrors.full.is(error)) throw error;
       throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
     }
   }

@@ -2,7 +2,6 @@ import { finished } from 'node:stream/promises';
 import {
   type Clock,
   type Egress,
-  GatewayError,
   isFaultOfReceiver,
   parseRetryAfter,
   type Seal,
@@ -113,22 +112,17 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
       };
     } catch (error) {
       signal.throwIfAborted();
-      if (!isFaultOfReceiver(error) && !isSealed(error)) throw error;
+      if (!isFaultOfReceiver(error) && !SecretErrors.sealed.is(error)) throw error;
       return {
         statusCode: null,
         error: error.message,
         durationMs: duration(),
         retryAfterMs: 0,
         isGone: false,
-        isSealed: isSealed(error),
+        isSealed: SecretErrors.sealed.is(error),
       };
     }
   };
-}
-
-/** The secret of the webhook cannot be read: a failed attempt as well. */
-function isSealed(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && error.code === SecretErrors.sealed.definition.code;
 }
 
 export type Send = ReturnType<typeof createSend>;

@@ -1,4 +1,4 @@
-import { type Clock, type Database, GatewayError, type Ids } from 'agent-gateway';
+import type { Clock, Database, Ids } from 'agent-gateway';
 import type { ChatCall, ChatMessage } from '../../../agent-engine/contract.ts';
 import { type JsonObject, type RunPlace, WorkflowErrors } from '../../../workflow/contract.ts';
 import type { Conversations } from '../conversations.ts';
@@ -106,7 +106,7 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
 }
 
 function isTooLarge(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === WorkflowErrors.contextTooLarge.definition.code;
+  return WorkflowErrors.contextTooLarge.is(error);
 }
 
 function endOf({ event, data }: WorkflowStreamEvent, now: number) {

@@ -222,14 +222,14 @@ async function resolve(secrets: Secrets, reference: string, use: TenantSecretUse
   try {
     return await secrets.resolve(reference, use);
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    if (error.code === SecretErrors.refused.definition.code) {
+    if (SecretErrors.refused.is(error)) {
       throw new StepFailure(
         'secret_refused',
         `${error.detail}. The operator adds it to SVC_TENANT_SECRETS, if workflows may use it.`,
         { isRetryable: false, cause: error },
       );
     }
+    if (!(error instanceof GatewayError)) throw error;
     throw new StepFailure('secret_unavailable', `${error.detail}. The operator has to put that right.`, {
       isRetryable: MAY_PASS.has(error.code),
       cause: error,

@@ -187,7 +187,7 @@ function whenAdmitted<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === EgressErrors.busy.definition.code;
+  return EgressErrors.busy.is(error);
 }
 
 /** Characters of a URL that is shown at most. */
