@@ -202,8 +202,6 @@ export function createWebhooks(parts: WebhooksParts) {
   };
 }
 
-/** Ids are the gateway's own; other texts are not looked up, since a database might reject them. */
-
 /** Errors of the check of an address: it may not be that of a webhook, or its name does not resolve now. */
 const REFUSALS: ReadonlySet<string> = codesOf(EgressErrors.denied, EgressErrors.malformed);
 const UNKNOWN: ReadonlySet<string> = codesOf(EgressErrors.unreachable, EgressErrors.timeout);
