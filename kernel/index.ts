@@ -34,7 +34,6 @@ export { pointerPath, pointerSegment } from '../foundation/base/json-pointer.ts'
 export {
   compileSchema,
   type SchemaCheck,
-  type SchemaError,
   type SchemaOptions,
 } from '../foundation/base/json-schema.ts';
 export { type Lazy, lazy } from '../foundation/base/lazy.ts';
@@ -50,6 +49,7 @@ export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base
 export { createPauses, mapWithPauses, type Pauses } from '../foundation/base/pauses.ts';
 export { type RecentMap, recentMap } from '../foundation/base/recent-map.ts';
 export { refusing, requireSound, type UnreadBody } from '../foundation/base/refusing.ts';
+export type { SchemaError } from '../foundation/base/schema-errors.ts';
 export { withExample } from '../foundation/base/schema-example.ts';
 export {
   forEachLimited,

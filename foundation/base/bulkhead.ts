@@ -112,6 +112,7 @@ export class Bulkhead {
     this.#all.count(tenant, -1);
     if (!this.#inTime.delete(request)) this.#slow.count(tenant, -1);
     receiver.tookMs = this.#clock.monotonic() - began;
-    if (receiver.underWay.size === 0 && receiver.tookMs <= SLOW_MS) this.#receivers.delete(id);
+    const isForgotten = receiver.underWay.size === 0 && receiver.tookMs <= SLOW_MS;
+    if (isForgotten && this.#receivers.get(id) === receiver) this.#receivers.delete(id);
   }
 }

@@ -63,9 +63,9 @@ export class TenantEntityManager {
   }
 
   /**
-   * The rows that match. Without `limit` all of them, where they are at most 10,000 (`MAX_FOUND`); more throw a
-   * `DatabaseDefect`, since to make them into objects would stop the whole gateway for seconds. Of a table that grows
-   * read a page, or each row (`eachRow`).
+   * The rows that match. Without `limit` all of them, where they are at most 10,000; more throw a `DatabaseDefect`,
+   * since to make them into objects would stop the whole gateway for seconds. Of a table that grows read a page, or
+   * each row (`eachRow`).
    */
   async find<
     E extends object,

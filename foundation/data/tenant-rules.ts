@@ -20,7 +20,7 @@ type AnyEntityName = EntityName<any>;
 type Row = Readonly<Record<string, unknown>>;
 
 /** Rows that a list without a limit may have. 300,000 take half a minute, in which nothing else runs. */
-export const MAX_FOUND = 10_000;
+const MAX_FOUND = 10_000;
 
 /**
  * What a tenant-bound entity manager accepts: entities that belong to tenants, known properties, no raw SQL, and no

@@ -33,6 +33,23 @@ test('steps are told in the order in which the graph leads to them', async (t) =
   );
 });
 
+test('others have their turn while the steps of a large run are looked through', async (t) => {
+  const { run, graph } = runOf('a', 'b', 'c');
+  // Longer for each step than others should wait.
+  const slowly = (text: string) => {
+    const end = performance.now() + 12;
+    while (performance.now() < end);
+    return text;
+  };
+  let hadTurn = false;
+  const other = setImmediate(() => {
+    hadTurn = true;
+  });
+  await toStepRecords(run, graph, { redact: slowly, redactJsonText: slowly });
+  clearImmediate(other);
+  t.true(hadTurn);
+});
+
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
 const graph = { outcomesOf: () => ['approved'] } as unknown as CompiledGraph;
 const KEY = 'AKIAIOSFODNN7EXAMPLE';
