@@ -22,6 +22,11 @@ export class InFlight {
     return this.#calls.size;
   }
 
+  /** Of the calls that are under way, each once. */
+  get patterns(): readonly string[] {
+    return [...new Set([...this.#calls].map(({ pattern }) => pattern))];
+  }
+
   enter(call: AbortableCall): void {
     this.#calls.add(call);
     this.count += 1;
@@ -56,6 +61,6 @@ export class InFlight {
   /** Gives every call up, and names their patterns, each once. */
   giveUpAll(): readonly string[] {
     for (const call of this.#calls) call.giveUp?.();
-    return [...new Set([...this.#calls].map(({ pattern }) => pattern))];
+    return this.patterns;
   }
 }

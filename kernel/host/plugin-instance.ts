@@ -185,6 +185,8 @@ export class PluginInstance {
     );
     const drained = this.drain(drainTimeout);
     if (!(await this.inFlight.idle(drainTimeout))) {
+      const { size: calls, patterns } = this.inFlight;
+      this.#log.warn({ calls, patterns }, 'calls that did not end in the drain time are aborted');
       this.inFlight.abortAll(KernelErrors.draining());
     }
     return [...(await consumed), ...(await drained)];

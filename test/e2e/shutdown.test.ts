@@ -129,6 +129,8 @@ test('a stream longer than SVC_DRAIN_TIMEOUT ends with an error event, and the e
   const { code, stdout } = await gateway.ended;
   t.is(code, 0);
   t.notRegex(stdout, /"level":"fatal"/);
+  const aborted = gateway.logs().find(({ msg }) => String(msg).startsWith('calls that did not end'));
+  t.like(aborted, { calls: 1, patterns: ['/v1/chat/completions'] });
   t.true(gateway.provider.requests[0]!.isAborted);
 });
 

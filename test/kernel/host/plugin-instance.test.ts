@@ -16,7 +16,7 @@ function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []
     jobs: {} as never,
     durableEvents: {} as never,
     resources: {} as never,
-    log: { error: note, info: note } as never,
+    log: { error: note, info: note, warn: note } as never,
     metric: { dispose: () => void log.push('metrics disposed') } as never,
     setupTimeout: 30,
     contributions: () => [],
