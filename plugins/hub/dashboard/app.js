@@ -38,12 +38,12 @@ const CELLS = {
     time(node.last_seen_at),
   ],
   genes: (gene) => [
-    gene.name || gene.gene_id,
+    gene.name.trim() || gene.gene_id,
     STATES[gene.state] ?? gene.state,
     gene.task_class,
     number(gene.confidence.toFixed(2)),
     number(gene.use_count),
-    gene.node_id ?? 'anonymous',
+    gene.node_id ?? ['anonymous', 'whole'],
     time(gene.updated_at),
   ],
   subscriptions: (one) => [
@@ -66,6 +66,8 @@ function rowOf(cells, labels) {
       item.dataset.label = labels[n];
       const value = document.createElement('span');
       value.textContent = text;
+      // Of nodes: in whatever script they write.
+      value.dir = 'auto';
       if (name !== undefined) value.className = name;
       item.append(value);
       return item;
@@ -86,6 +88,11 @@ function show(name, { total, items }) {
   at(`#${name} .count`).textContent = total > items.length ? `(${items.length} of ${total})` : `(${total})`;
   at(`#${name} .empty`).hidden = total > 0;
   at(`#${name} table`).hidden = total === 0;
+}
+
+/** Shows what a key allows to see, or hides it where there is none, or none any more. */
+function reveal(isAllowed) {
+  for (const part of document.querySelectorAll('nav, section')) part.hidden = !isAllowed;
 }
 
 function say(text) {
@@ -131,6 +138,10 @@ async function follow() {
     for await (const data of eventsOf(response.body, heard)) {
       const state = JSON.parse(data);
       for (const name of Object.keys(CELLS)) show(name, state[name]);
+      if (!at('nav').hidden) continue;
+      reveal(true);
+      // There was no section that the address may name when the browser went to it.
+      document.getElementById(location.hash.slice(1))?.scrollIntoView();
     }
     return response.status;
   } finally {
@@ -141,6 +152,7 @@ async function follow() {
 function askForKey() {
   const refused = sessionStorage.getItem(KEY) !== null;
   sessionStorage.removeItem(KEY);
+  reveal(false);
   say('A key is needed');
   at('#refused').textContent = refused ? 'This key does not allow to read the hub.' : '';
   at('#login').hidden = false;

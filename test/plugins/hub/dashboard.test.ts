@@ -142,6 +142,36 @@ test('the dashboard can be read in the dark, by day, and on a telephone', async 
   t.deepEqual(problems, []);
 });
 
+test('names of any script can be read, words stay whole, and an address leads to its section', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t);
+  const node = makeNode('node-a');
+  for (let n = 0; n < 30; n += 1) await register(hub, makeNode(`node-${n}`), hub.url);
+  await register(hub, node, hub.url);
+  for (const [n, name] of ['   ', 'שלום עולם (2)', 'x'.repeat(200)].entries()) {
+    const reported = { ...gene(`gene-${n}`), name, contributorId: 'anonymous' };
+    const event = { type: 'gene_promoted', gene: reported };
+    t.is((await signed(hub, node, 'POST', '/api/v1/events', event)).status, 202);
+  }
+  const page = await browser.newPage();
+  await page.goto(`${hub.url}/dashboard#genes`);
+  await page.locator('#genes tbody', { hasText: 'gene-0' }).waitFor();
+  for (const reload of [false, true]) {
+    if (reload) await page.reload();
+    await page.locator('#genes tbody', { hasText: 'gene-0' }).waitFor();
+    t.true(await page.evaluate("document.querySelector('#genes').getBoundingClientRect().top < innerHeight"));
+  }
+  const named = (text: string) =>
+    `[...document.querySelectorAll('#genes td span')].find((name) => name.textContent.includes('${text}'))`;
+  t.is(await page.evaluate(`getComputedStyle(${named('שלום')}).direction`), 'rtl');
+  for (const width of [1_100, 1_280]) {
+    await page.setViewportSize({ width, height: 720 });
+    t.is(await page.evaluate(`${named('anonymous')}.getClientRects().length`), 1, `lines at ${width}`);
+  }
+});
+
 test('a key that is refused, or that no header can carry, is asked for again, also after a reload', async (t) => {
   t.timeout(120_000);
   const browser = await openBrowser(t);
@@ -162,6 +192,34 @@ test('a key that is refused, or that no header can carry, is asked for again, al
   await page.keyboard.press('Enter');
   await page.locator('#link', { hasText: /^Live$/ }).waitFor();
   t.false(await page.getByLabel('Key of the hub').isVisible());
+});
+
+test('what a key allows to see is hidden as soon as the key does not hold any more', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  const { apiKeys, tenants } = hub.gateway.services;
+  const { id: tenantId } = await tenants.create({ name: 'Readers' });
+  const grant = { tenantId, name: 'k', roles: ['user'], scopes: ['read'], expiresAt: null, createdBy: null };
+  const { key, record } = await apiKeys.create(grant);
+  await register(hub, makeNode('node-a'), hub.url);
+  const page = await browser.newPage();
+  await page.goto(`${hub.url}/dashboard`);
+  const field = page.getByLabel('Key of the hub');
+  await field.waitFor();
+  t.false(await page.locator('#nodes').isVisible(), 'nothing is said to be empty before it is known');
+  await field.fill(key);
+  await page.keyboard.press('Enter');
+  await page.locator('#nodes tbody', { hasText: 'node-a' }).waitFor();
+  await apiKeys.revoke(record.id);
+  await page.locator('#link', { hasText: 'A key is needed' }).waitFor();
+  t.false(await page.locator('#nodes').isVisible());
+  t.is(await page.locator(':focus').getAttribute('id'), 'key');
+  t.is(await field.getAttribute('aria-describedby'), 'refused', 'a screen reader says why, with the field');
+  await field.fill(KEY);
+  await page.keyboard.press('Enter');
+  await page.locator('#nodes tbody', { hasText: 'node-a' }).waitFor();
 });
 
 test('no other key can be sent while one is checked', async (t) => {
