@@ -22,10 +22,13 @@ export interface RenderedError {
 /** Renders an error in a dialect (decisions 0.1). `requestId` links the answer to logs, audit and traces. */
 export function renderError(error: GatewayError, dialect: AnyDialect, requestId: string): RenderedError {
   const status = HTTP_STATUS[error.kind];
+  const headers = errorHeaders(error);
+  // Coze's clients take the id of a request from here: those for Node do not read the body where they asked for a stream.
+  if (dialect === 'coze' || dialect === 'any') headers['x-tt-logid'] = requestId;
   return {
     status,
     contentType: ERROR_TYPES[dialect],
-    headers: errorHeaders(error),
+    headers,
     body: BODIES[dialect](error, status, requestId),
   };
 }

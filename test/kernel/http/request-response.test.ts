@@ -392,7 +392,7 @@ test('the openai dialect', async (t) => {
 });
 
 test('the coze dialect', async (t) => {
-  const { status, body } = await gateway.request('/coze', {
+  const { status, headers, body } = await gateway.request('/coze', {
     method: 'POST',
     body: {},
     headers: { 'x-request-id': 'r-1' },
@@ -403,6 +403,7 @@ test('the coze dialect', async (t) => {
     msg: 'The request is not valid: messages is required',
     detail: { logid: 'r-1' },
   });
+  t.is(headers.get('x-tt-logid'), 'r-1');
 });
 
 test('a well-formed X-Request-ID is kept, any other replaced', async (t) => {

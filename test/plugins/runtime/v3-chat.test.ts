@@ -330,6 +330,12 @@ test('what cannot begin is an error of the SDK', async (t) => {
   });
   t.is(unknown!.code, 4200);
   t.regex(unknown!.logid!, /^[0-9a-f-]{36}$/);
+  const lost = clientOf({ url: `${gateway.url}/wrong`, token: gateway.token });
+  for (const client of [coze, lost]) {
+    const streamed = all(client.chat.stream({ bot_id: 'nobody', additional_messages }));
+    const unread = await t.throwsAsync(streamed, { instanceOf: NotFoundError, message: /^logid: / });
+    t.regex(unread!.logid!, /^[0-9a-f-]{36}$/, 'of a stream the SDK reads no body');
+  }
   const nowhere = { bot_id: 'payer', conversation_id: 'nowhere', additional_messages };
   await t.throwsAsync(coze.chat.create(nowhere), { instanceOf: NotFoundError });
   await t.throwsAsync(coze.chat.retrieve('nowhere', 'nothing'), { instanceOf: NotFoundError });
