@@ -13,6 +13,8 @@ interface Hints {
 
 const MOST_VALUES = 500;
 const DEEPEST = 12;
+/** Below this, values are as empty as their schema allows: so schemas that refer to themselves come to an end. */
+const DEEP = 4;
 const MOST_ITEMS = 16;
 const LONGEST_STRING = 4096;
 
@@ -76,7 +78,9 @@ function fill(given: unknown, name: string, hints: Hints, depth: number): unknow
   if (example !== undefined && ('pattern' in schema || 'format' in schema)) return example;
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(alternatives)) {
-    const first = alternatives.find((one) => (one as Schema | null)?.type !== 'null') ?? alternatives[0];
+    const isDeep = depth > DEEP;
+    const first =
+      alternatives.find((one) => ((one as Schema | null)?.type === 'null') === isDeep) ?? alternatives[0];
     return fill(
       { ...schema, anyOf: undefined, oneOf: undefined, ...simplify(first, hints.root) },
       name,
@@ -88,7 +92,7 @@ function fill(given: unknown, name: string, hints: Hints, depth: number): unknow
 }
 
 function fillType(schema: Schema, name: string, hints: Hints, depth: number): unknown {
-  switch (typeOf(schema)) {
+  switch (typeOf(schema, depth > DEEP)) {
     case 'object':
       return fillObject(schema, hints, depth);
     case 'array':
@@ -121,7 +125,7 @@ function fillObject(schema: Schema, hints: Hints, depth: number): Record<string,
 
 function fillArray(schema: Schema, name: string, hints: Hints, depth: number): unknown[] {
   const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
-  const wanted = Math.max(1, prefix.length, numberOf(schema.minItems) ?? 0);
+  const wanted = Math.max(depth > DEEP ? 0 : 1, prefix.length, numberOf(schema.minItems) ?? 0);
   const length = Math.min(wanted, numberOf(schema.maxItems) ?? wanted, MOST_ITEMS);
   return Array.from({ length }, (_, index) =>
     fill(prefix[index] ?? schema.items ?? {}, name, hints, depth + 1),
@@ -186,10 +190,10 @@ function simplify(given: unknown, root: Schema): Schema {
   };
 }
 
-/** The type that a value of this schema should have; the first that is not `null` where there is a choice. */
-function typeOf(schema: Schema): unknown {
+/** The type that a value of this schema should have; where there is a choice, the first that is `null` or is not. */
+function typeOf(schema: Schema, isNull = false): unknown {
   const { type } = schema;
-  if (Array.isArray(type)) return type.find((one) => one !== 'null') ?? 'null';
+  if (Array.isArray(type)) return type.find((one) => (one === 'null') === isNull) ?? type[0];
   return type ?? ('properties' in schema ? 'object' : 'items' in schema ? 'array' : 'string');
 }
 

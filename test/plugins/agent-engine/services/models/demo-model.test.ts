@@ -290,6 +290,24 @@ for (const [name, schema, expected] of SCHEMAS) {
   });
 }
 
+for (const [name, members] of Object.entries({
+  'in a list': { children: { type: 'array', items: { $ref: '#' } } },
+  'or null': { next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+  'of two types': {
+    next: {
+      ...object({ value: { type: 'string' }, next: { $ref: '#/properties/next' } }),
+      type: ['object', 'null'],
+    },
+  },
+}))
+  test(`a value of a schema that refers to itself comes to an end: ${name}`, async (t) => {
+    const schema = object({ value: { type: 'string' }, ...members });
+    const { text } = await answer(
+      ask('Hi', { response_format: { type: 'json_schema', json_schema: { name: 'tree', schema } } }),
+    );
+    t.true(new Ajv({ allowUnionTypes: true }).validate(schema, JSON.parse(text)), text);
+  });
+
 test('a schema that describes a huge or endless value costs little', async (t) => {
   const wide = { type: 'array', minItems: 1e9, items: { $ref: '#/$defs/wide' } };
   const endless = { ...object({ a: { $ref: '#' } }), $defs: { wide } };
