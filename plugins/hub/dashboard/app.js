@@ -182,7 +182,7 @@ for (let pause = FIRST_PAUSE; ; ) {
     pause = FIRST_PAUSE;
     continue;
   }
-  say('Not connected. Trying again …');
+  say(`${status === 429 ? 'Too many connections' : 'Not connected'}. Trying again …`);
   await new Promise((resolve) => setTimeout(resolve, pause));
   pause = status === 200 ? FIRST_PAUSE : Math.min(pause * 2, MOST_PAUSE);
 }

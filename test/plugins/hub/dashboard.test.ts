@@ -247,6 +247,19 @@ test('no other key can be sent while one is checked', async (t) => {
   await page.locator('#link', { hasText: /^Live$/ }).waitFor();
 });
 
+test('a page that is one too many says so', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t, { SVC_MAX_STREAMS_PER_USER: '1' });
+  for (const said of ['Live', 'Too many connections. Trying again …']) {
+    const page = await browser.newPage();
+    await page.goto(`${hub.url}/dashboard`);
+    await page.locator('#link', { hasText: said }).waitFor();
+  }
+  t.pass();
+});
+
 test('a connection that has died in silence is replaced', async (t) => {
   t.timeout(120_000);
   const browser = await openBrowser(t);
