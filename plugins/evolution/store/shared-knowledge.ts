@@ -1,8 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
-import type { Clock, Database, Ids } from 'agent-gateway';
-import type { SharedKnowledge, SharedKnowledgeFilter } from '../contract.ts';
+import { type Clock, type Database, type Ids, RETRY_RACES } from 'agent-gateway';
+import { GeneDecided, type SharedKnowledge, type SharedKnowledgeFilter } from '../contract.ts';
 import { revokeGenes } from './genes.ts';
 import { GeneTable } from './tables.ts';
+import { holders } from './who-shares.ts';
 
 /** Genes of one transaction. */
 const BATCH = 200;
@@ -12,29 +13,18 @@ export function createSharedKnowledge(options: {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string }): void };
 }): SharedKnowledge {
-  const { database, clock, ids } = options;
+  const { database, clock, ids, events } = options;
 
   /** Revokes a batch of a tenant with its tombstones, all or none. Returns their number. */
   function revokeBatch(tenantId: string, where: ReturnType<typeof matching>, reason: string) {
-    return database.forTenant(tenantId).transaction(
-      async (entities) => {
-        const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' }, limit: BATCH } as const;
-        const genes = await entities.find(GeneTable, where, lock);
-        await revokeGenes(entities, genes, reason, { clock, ids });
-        return genes.length;
-      },
-      { retries: 3 },
-    );
-  }
-
-  /** The first tenant after this one that has genes that match. */
-  async function tenantAfter(last: string, where: ReturnType<typeof matching>): Promise<string | undefined> {
-    const next = { $and: [where, { tenantId: { $gt: last } }] };
-    const [gene] = await database
-      .system()
-      .find(GeneTable, next, { fields: ['tenantId'], orderBy: { tenantId: 'asc' }, limit: 1 });
-    return gene?.tenantId;
+    return database.forTenant(tenantId).transaction(async (entities) => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' }, limit: BATCH } as const;
+      const genes = await entities.find(GeneTable, where, lock);
+      await revokeGenes(entities, genes, reason, { clock, ids });
+      return genes.length;
+    }, RETRY_RACES);
   }
 
   return {
@@ -42,13 +32,12 @@ export function createSharedKnowledge(options: {
       const where = matching(filter, new Date(clock.now()));
       let revoked = 0;
       const { tenantId: only } = filter;
-      let tenantId = only ?? (await tenantAfter('', where));
-      while (tenantId !== undefined) {
+      for await (const tenantId of only === undefined ? holders(database, where) : [only]) {
         for (let batch = BATCH; batch === BATCH; ) {
           batch = await revokeBatch(tenantId, where, reason);
           revoked += batch;
         }
-        tenantId = only === undefined ? await tenantAfter(tenantId, where) : undefined;
+        events.emit(GeneDecided, { tenantId });
       }
       return revoked;
     },

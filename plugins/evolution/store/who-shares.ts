@@ -1,23 +1,13 @@
+import type { EntityName, FilterQuery } from '@mikro-orm/core';
 import type { Database } from 'agent-gateway';
-import { GeneTable, TenantSharingTable } from './tables.ts';
+import { type GeneRow, GeneTable, TenantSharingTable } from './tables.ts';
 
 /** Tenants that one event reaches. */
 const MAX_TENANTS = 1_000;
 
 /** Tenants that have ever wanted to consume; the policies say whether they do now. */
-export async function* consumers(database: Pick<Database, 'system'>): AsyncGenerator<string> {
-  for (let [last, found] = ['', 0]; found < MAX_TENANTS; found += 1) {
-    const [policy] = await database
-      .system()
-      .find(
-        TenantSharingTable,
-        { consumeShared: true, tenantId: { $gt: last } },
-        { fields: ['tenantId'], orderBy: { tenantId: 'asc' }, limit: 1 },
-      );
-    if (policy === undefined) return;
-    last = policy.tenantId;
-    yield last;
-  }
+export function consumers(database: Pick<Database, 'system'>): Promise<readonly string[]> {
+  return tenantsIn(database, TenantSharingTable, { consumeShared: true }, MAX_TENANTS);
 }
 
 /**
@@ -27,32 +17,40 @@ export async function* consumers(database: Pick<Database, 'system'>): AsyncGener
 export async function contributors(
   database: Pick<Database, 'system'>,
 ): Promise<readonly string[] | undefined> {
-  const rows = await database
-    .system()
-    .createQueryBuilder(TenantSharingTable)
-    .select(['tenantId'])
-    .where({ contributionMode: { $ne: 'disabled' } })
-    .groupBy('tenantId')
-    .limit(MAX_TENANTS + 1)
-    .execute<{ tenantId: string }[]>('all');
-  return rows.length > MAX_TENANTS ? undefined : rows.map(({ tenantId }) => tenantId);
+  const where = { contributionMode: { $ne: 'disabled' } };
+  const tenants = await tenantsIn(database, TenantSharingTable, where, MAX_TENANTS + 1);
+  return tenants.length > MAX_TENANTS ? undefined : tenants;
 }
 
-/** Tenants that have imported a gene with this content. */
+/** Tenants that have genes which match. */
 export async function* holders(
   database: Pick<Database, 'system'>,
-  contentHash: string,
+  where: FilterQuery<GeneRow>,
 ): AsyncGenerator<string> {
-  for (let last = ''; ; ) {
-    const [gene] = await database
-      .system()
-      .find(
-        GeneTable,
-        { source: 'hub', contentHash, state: { $ne: 'revoked' }, tenantId: { $gt: last } },
-        { fields: ['tenantId'], orderBy: { tenantId: 'asc' }, limit: 1 },
-      );
-    if (gene === undefined) return;
-    last = gene.tenantId;
-    yield last;
+  for (let after = ''; ; ) {
+    const next = { $and: [where, { tenantId: { $gt: after } }] };
+    const tenants = await tenantsIn(database, GeneTable, next, MAX_TENANTS);
+    yield* tenants;
+    if (tenants.length < MAX_TENANTS) return;
+    after = tenants.at(-1)!;
   }
+}
+
+/** The tenants of the rows that match, each once, in the order of their ids. */
+async function tenantsIn(
+  database: Pick<Database, 'system'>,
+  table: typeof GeneTable | typeof TenantSharingTable,
+  where: object,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await database
+    .system()
+    .createQueryBuilder(table as unknown as EntityName<{ tenantId: string }>)
+    .select(['tenantId'])
+    .where(where)
+    .groupBy('tenantId')
+    .orderBy({ tenantId: 'asc' })
+    .limit(limit)
+    .execute<{ tenantId: string }[]>('all');
+  return rows.map(({ tenantId }) => tenantId);
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
-import { GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
+import { ANY_AGENT, GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
+import { geneRow } from '../../support/gene-rows.ts';
 import { until } from '../../support/until.ts';
 import { adviceIn, startLearner, TOOLS } from './learning-kit.ts';
 
@@ -241,4 +242,22 @@ test('lists bound what is asked for, and name what is wrong', async (t) => {
     total: 0,
     imported: 0,
   });
+});
+
+test('knowledge of others that is revoked advises no run any more', async (t) => {
+  // Playbooks in use are read again by themselves as rarely as can be.
+  const env = { EVOLUTION_DISTILL_INTERVAL: '1h' };
+  const { chat, database, gateway, makeTenant, request } = await startLearner(t, { env });
+  const { id: tenantId, token } = await makeTenant();
+  const component = TOOLS.good;
+  const imported = { id: gateway.services.ids.uuid(), component, agentName: ANY_AGENT, taskClass: 'billing' };
+  await database
+    .forTenant(tenantId)
+    .insert(GeneTable, geneRow({ ...imported, source: 'hub', state: 'promoted', wins: 2 }));
+  const advised = await chat(TASKS[0]!, { token, taskClass: 'billing' });
+  t.is(adviceIn(advised).length, 1);
+  const body = { confirm_all: true };
+  const revoked = await request('/admin/v1/evolution/shared-knowledge/revoke', { method: 'POST', body });
+  t.deepEqual(revoked.body, { deleted: 1 });
+  t.deepEqual(adviceIn(await chat(TASKS[0]!, { token, taskClass: 'billing' })), []);
 });

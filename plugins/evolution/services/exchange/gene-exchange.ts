@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import type { Clock, Database, Ids } from 'agent-gateway';
+import { type Clock, type Database, type Ids, RETRY_RACES } from 'agent-gateway';
 import { GeneDecided, type GeneExchange, type SharedGene, type SharingPolicies } from '../../contract.ts';
 import { NO_KNOWLEDGE } from '../../rules/gene.ts';
 import { revokeGenes } from '../../store/genes.ts';
@@ -29,6 +29,11 @@ function givesWay({ strategy, state, validation }: GeneRow): boolean {
   return strategy.type === 'avoid' && (state === 'revoked' || validation.decidedBy === 'rule');
 }
 
+/** The imported copies of a content that are not revoked. */
+function copiesOf(contentHash: string) {
+  return { source: 'hub' as const, contentHash, state: { $ne: 'revoked' as const } };
+}
+
 export function createGeneExchange(parts: {
   readonly database: Pick<Database, 'forTenant' | 'pageOfAll' | 'system'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -48,45 +53,42 @@ export function createGeneExchange(parts: {
   async function take(tenantId: string, claim: GeneClaim): Promise<boolean> {
     const { taskClass, component, type, confidence, contributor, contentHash } = claim;
     const now = new Date(clock.now());
-    return database.forTenant(tenantId).transaction(
-      async (entities) => {
-        if ((await entities.count(TombstoneTable, { contentHash })) > 0) return false;
-        const key = { agentName: ANY_AGENT, taskClass, component, source: 'hub' as const };
-        const [copy] = await entities.find(GeneTable, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-        if (copy !== undefined) {
-          if (type !== 'prefer' || !givesWay(copy)) return false;
-          await entities.erase(GeneTable, { id: copy.id });
-        } else if ((await entities.count(GeneTable, { source: 'hub' })) >= MAX_FOREIGN) return false;
-        await entities.upsert(
-          GeneTable,
-          {
-            id: ids.uuid(),
-            ...key,
-            contributor,
-            contentHash,
-            confidence,
-            sessions: [],
-            version: 1,
-            label: `${type === 'prefer' ? 'Use' : 'Avoid'} ${component} for tasks of class ${taskClass}`,
-            signalType: 'tool_success',
-            signals: {},
-            strategy: { component, type },
-            useCount: 0,
-            successCount: 0,
-            state: NO_KNOWLEDGE.state,
-            validation: NO_KNOWLEDGE.validation,
-            wins: confidence * CLAIMED_USES,
-            losses: (1 - confidence) * CLAIMED_USES,
-            senderId: contributor === null ? null : senderId,
-            createdAt: now,
-            updatedAt: now,
-          },
-          { conflict: ['agentName', 'taskClass', 'component', 'source'], update: [] },
-        );
-        return true;
-      },
-      { retries: 3 },
-    );
+    return database.forTenant(tenantId).transaction(async (entities) => {
+      if ((await entities.count(TombstoneTable, { contentHash })) > 0) return false;
+      const key = { agentName: ANY_AGENT, taskClass, component, source: 'hub' as const };
+      const [copy] = await entities.find(GeneTable, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (copy !== undefined) {
+        if (type !== 'prefer' || !givesWay(copy)) return false;
+        await entities.erase(GeneTable, { id: copy.id });
+      } else if ((await entities.count(GeneTable, { source: 'hub' })) >= MAX_FOREIGN) return false;
+      await entities.upsert(
+        GeneTable,
+        {
+          id: ids.uuid(),
+          ...key,
+          contributor,
+          contentHash,
+          confidence,
+          sessions: [],
+          version: 1,
+          label: `${type === 'prefer' ? 'Use' : 'Avoid'} ${component} for tasks of class ${taskClass}`,
+          signalType: 'tool_success',
+          signals: {},
+          strategy: { component, type },
+          useCount: 0,
+          successCount: 0,
+          state: NO_KNOWLEDGE.state,
+          validation: NO_KNOWLEDGE.validation,
+          wins: confidence * CLAIMED_USES,
+          losses: (1 - confidence) * CLAIMED_USES,
+          senderId: contributor === null ? null : senderId,
+          createdAt: now,
+          updatedAt: now,
+        },
+        { conflict: ['agentName', 'taskClass', 'component', 'source'], update: [] },
+      );
+      return true;
+    }, RETRY_RACES);
   }
 
   /** Whether a gene is the tenant's own that comes back, even if it was shared without a name. */
@@ -97,15 +99,12 @@ export function createGeneExchange(parts: {
   }
 
   function withdrawFrom(tenantId: string, contentHash: string): Promise<number> {
-    return database.forTenant(tenantId).transaction(
-      async (entities) => {
-        const where = { source: 'hub' as const, contentHash, state: { $ne: 'revoked' as const } };
-        const copies = await entities.find(GeneTable, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
-        await revokeGenes(entities, copies, WITHDRAWN, { clock, ids });
-        return copies.length;
-      },
-      { retries: 3 },
-    );
+    return database.forTenant(tenantId).transaction(async (entities) => {
+      const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+      const copies = await entities.find(GeneTable, copiesOf(contentHash), lock);
+      await revokeGenes(entities, copies, WITHDRAWN, { clock, ids });
+      return copies.length;
+    }, RETRY_RACES);
   }
 
   const exchange: GeneExchange = {
@@ -164,7 +163,7 @@ export function createGeneExchange(parts: {
 
     async offerToAll(genes) {
       let copies = 0;
-      for await (const tenantId of consumers(database))
+      for (const tenantId of await consumers(database))
         copies += (await exchange.offer(tenantId, genes)).imported;
       return copies;
     },
@@ -173,7 +172,7 @@ export function createGeneExchange(parts: {
       const hashes = genes.slice(0, MAX_GENES).flatMap((gene) => claimOf(gene)?.contentHash ?? []);
       let withdrawn = 0;
       for (const contentHash of new Set(hashes))
-        for await (const tenantId of holders(database, contentHash)) {
+        for await (const tenantId of holders(database, copiesOf(contentHash))) {
           withdrawn += await withdrawFrom(tenantId, contentHash);
           events.emit(GeneDecided, { tenantId });
         }
