@@ -1,5 +1,5 @@
-import { afterOther, afterUse, type Evidence, expectedRate, NO_EVIDENCE } from './confidence.ts';
-import type { TaskOutcome } from './evidence.ts';
+import { type Evidence, expectedRate, NO_EVIDENCE } from './confidence.ts';
+import { addTask, type TaskOutcome } from './evidence.ts';
 import { findClasses, onlyClass } from './find-classes.ts';
 import { classOf, type TaskClasses } from './task-classes.ts';
 
@@ -35,14 +35,11 @@ function foretold(tasks: readonly TaskOutcome[], classes: TaskClasses, discount:
     const taskClass = classOf(classes, features) ?? '';
     const ofClass = known.get(taskClass) ?? new Map<string, Evidence>();
     known.set(taskClass, ofClass);
-    for (const [component, evidence] of ofClass)
-      if (!components.has(component)) ofClass.set(component, afterOther(evidence));
     for (const [component, isSuccess] of components) {
-      const evidence = ofClass.get(component) ?? NO_EVIDENCE;
-      const rate = expectedRate(evidence);
+      const rate = expectedRate(ofClass.get(component) ?? NO_EVIDENCE);
       likelihood += Math.log(isSuccess ? rate : 1 - rate);
-      ofClass.set(component, afterUse(evidence, isSuccess, discount));
     }
+    addTask(ofClass, components, discount);
   }
   return likelihood;
 }

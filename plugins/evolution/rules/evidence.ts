@@ -28,10 +28,19 @@ export function evidenceOf(
     if (taskClass === undefined || components.size === 0) continue;
     const ofClass = found.get(taskClass) ?? new Map<string, Evidence>();
     found.set(taskClass, ofClass);
-    for (const [component, evidence] of ofClass)
-      if (!components.has(component)) ofClass.set(component, afterOther(evidence));
-    for (const [component, isSuccess] of components)
-      ofClass.set(component, afterUse(ofClass.get(component) ?? NO_EVIDENCE, isSuccess, discount));
+    addTask(ofClass, components, discount);
   }
   return found;
+}
+
+/** Adds the outcome of a task to the evidence of its class. */
+export function addTask(
+  ofClass: Map<string, Evidence>,
+  components: TaskOutcome['components'],
+  discount: number,
+): void {
+  for (const [component, evidence] of ofClass)
+    if (!components.has(component)) ofClass.set(component, afterOther(evidence));
+  for (const [component, isSuccess] of components)
+    ofClass.set(component, afterUse(ofClass.get(component) ?? NO_EVIDENCE, isSuccess, discount));
 }

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import type { Clock, Database, Ids, TenantEntityManager } from 'agent-gateway';
+import { type Clock, type Database, type Ids, RETRY_RACES, type TenantEntityManager } from 'agent-gateway';
 import type { ArmCount } from '../rules/uplift.ts';
 import { type GeneRow, GeneTable, OutcomeTable, TombstoneTable } from './tables.ts';
 
@@ -130,14 +130,11 @@ export function changeGene(
   missing: () => Error,
   change: (entities: TenantEntityManager, gene: GeneRow) => Promise<void>,
 ): Promise<{ readonly before: GeneRow; readonly after: GeneRow }> {
-  return database.forTenant(tenantId).transaction(
-    async (entities) => {
-      const options = { lockMode: LockMode.PESSIMISTIC_WRITE, otherwise: missing } as const;
-      const before = await entities.findOneOrFail(GeneTable, { id }, options);
-      await change(entities, before);
-      const [after] = await entities.rows(GeneTable, { id }, { limit: 1 });
-      return { before, after: after ?? before };
-    },
-    { retries: 3 },
-  );
+  return database.forTenant(tenantId).transaction(async (entities) => {
+    const options = { lockMode: LockMode.PESSIMISTIC_WRITE, otherwise: missing } as const;
+    const before = await entities.findOneOrFail(GeneTable, { id }, options);
+    await change(entities, before);
+    const [after] = await entities.rows(GeneTable, { id }, { limit: 1 });
+    return { before, after: after ?? before };
+  }, RETRY_RACES);
 }

@@ -7,6 +7,7 @@ import {
   type Ids,
   type Leases,
   type Logger,
+  RETRY_RACES,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
@@ -52,15 +53,6 @@ const MAX_REST = 200;
 const REST = 4;
 const LEASE = 'evolution-distiller';
 
-/** Makes genes of recorded tasks, on one replica at a time. */
-export interface Distiller {
-  /**
-   * Distils all recorded tasks. Each agent has a transaction of its own, which marks its tasks as counted: no task
-   * counts twice, even after a crash.
-   */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 interface DistillerParts {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly leases: Pick<Leases, 'tryAcquire'>;
@@ -79,6 +71,8 @@ interface Learner {
   readonly agentName: string;
 }
 
+const BEFORE_ALL: Learner = { tenantId: '', agentName: '' };
+
 /** What an agent's new tasks change. */
 interface Lesson {
   readonly fresh: readonly RecordedTask[];
@@ -93,7 +87,8 @@ interface Lesson {
  */
 class Overtaken extends Error {}
 
-export function createDistiller(parts: DistillerParts): Distiller {
+/** Makes genes of recorded tasks, on one replica at a time. */
+export function createDistiller(parts: DistillerParts) {
   const { database, leases, clock, ids, log, settings, durableEvents, events } = parts;
   const { pauseFor = (ms) => pause(ms) } = parts;
   const announce = createAnnounceMoves(durableEvents);
@@ -108,25 +103,16 @@ export function createDistiller(parts: DistillerParts): Distiller {
   }
 
   /** The next agent, in order, that has uncounted tasks. */
-  async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
-    const after =
-      last === undefined
-        ? {}
-        : {
-            $or: [
-              { tenantId: { $gt: last.tenantId } },
-              { tenantId: last.tenantId, agentName: { $gt: last.agentName } },
-            ],
-          };
-    const [task] = await database.system().find(
-      TaskTable,
-      { isCounted: false, ...after },
-      {
-        fields: ['tenantId', 'agentName'],
-        orderBy: { tenantId: 'asc', agentName: 'asc' },
-        limit: 1,
-      },
-    );
+  async function nextAfter({ tenantId, agentName }: Learner): Promise<Learner | undefined> {
+    const after = [{ tenantId: { $gt: tenantId } }, { tenantId, agentName: { $gt: agentName } }];
+    const orderBy = { tenantId: 'asc', agentName: 'asc' } as const;
+    const [task] = await database
+      .system()
+      .find(
+        TaskTable,
+        { isCounted: false, $or: after },
+        { fields: ['tenantId', 'agentName'], orderBy, limit: 1 },
+      );
     return task;
   }
 
@@ -135,12 +121,8 @@ export function createDistiller(parts: DistillerParts): Distiller {
     const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
     if ((await entities.findOne(LearnerTable, { agentName }, locked)) !== null) return;
     if ((await entities.count(LearnerTable)) >= MAX_AGENTS) await makeRoom(entities);
-    const [now, tasksSince] = [new Date(clock.now()), 0];
-    await entities.upsert(
-      LearnerTable,
-      { id: ids.uuid(), agentName, classes: {}, tasksSince, updatedAt: now },
-      { conflict: ['agentName'], update: [] },
-    );
+    const learner = { id: ids.uuid(), agentName, classes: {}, tasksSince: 0, updatedAt: new Date(clock.now()) };
+    await entities.upsert(LearnerTable, learner, { conflict: ['agentName'], update: [] });
     await entities.findOneOrFail(LearnerTable, { agentName }, locked);
   }
 
@@ -246,24 +228,18 @@ export function createDistiller(parts: DistillerParts): Distiller {
     await rest();
     const { fresh, window, changes, learner } = lesson;
     const { tenantId, agentName } = agent;
-    await database.forTenant(tenantId).transaction(
-      async (entities) => {
-        await lock(entities, agentName);
-        const marked = await entities.update(
-          TaskTable,
-          { id: { $in: fresh.map(({ id }) => id) }, isCounted: false },
-          { isCounted: true },
-        );
-        if (marked !== fresh.length) throw new Overtaken();
-        if (durableEvents.hasSubscribers(GeneMoved))
-          await announce(entities, await statesBefore(entities, [...changes.made, ...changes.changed]));
-        await writeGenes(entities, changes);
-        await countOutcomes(entities, agentName, fresh);
-        await prune(entities, agentName, window, changes.made.length);
-        await entities.update(LearnerTable, { agentName }, learner);
-      },
-      { retries: 3 },
-    );
+    await database.forTenant(tenantId).transaction(async (entities) => {
+      await lock(entities, agentName);
+      const uncounted = { id: { $in: fresh.map(({ id }) => id) }, isCounted: false };
+      const marked = await entities.update(TaskTable, uncounted, { isCounted: true });
+      if (marked !== fresh.length) throw new Overtaken();
+      if (durableEvents.hasSubscribers(GeneMoved))
+        await announce(entities, await statesBefore(entities, [...changes.made, ...changes.changed]));
+      await writeGenes(entities, changes);
+      await countOutcomes(entities, agentName, fresh);
+      await prune(entities, agentName, window, changes.made.length);
+      await entities.update(LearnerTable, { agentName }, learner);
+    }, RETRY_RACES);
     return fresh.length;
   }
 
@@ -332,14 +308,18 @@ export function createDistiller(parts: DistillerParts): Distiller {
   }
 
   return {
-    async run(signal) {
-      if ((await nextAfter(undefined)) === undefined) return;
+    /**
+     * Distils all recorded tasks. Each agent has a transaction of its own, which marks its tasks as counted: no task
+     * counts twice, even after a crash.
+     */
+    async run(signal: AbortSignal): Promise<void> {
+      if ((await nextAfter(BEFORE_ALL)) === undefined) return;
       const lease = await leases.tryAcquire(LEASE);
       if (typeof lease === 'string') return;
       await using held = lease;
       const isOver = () => signal.aborted || held.signal.aborted;
       rested = clock.monotonic();
-      let learner = await nextAfter(undefined);
+      let learner = await nextAfter(BEFORE_ALL);
       let hasMore = false;
       while (learner !== undefined && !isOver()) {
         const counted = await distil(learner).catch((err: unknown) => {
@@ -351,7 +331,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
         // One part of each agent in turn: one that does more than can be distilled must not keep the others waiting.
         hasMore ||= counted === FRESH;
         learner = await nextAfter(learner);
-        if (learner === undefined && hasMore) [learner, hasMore] = [await nextAfter(undefined), false];
+        if (learner === undefined && hasMore) [learner, hasMore] = [await nextAfter(BEFORE_ALL), false];
         await rest();
       }
     },

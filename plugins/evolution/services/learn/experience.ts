@@ -10,7 +10,7 @@ import type { EvolutionSettings } from '../../config.ts';
 import { adviceBlock } from '../../rules/advice-block.ts';
 import { type Features, featuresOf } from '../../rules/features.ts';
 import { createRunRecord } from '../../rules/run-record.ts';
-import { type Suggestion, suggest } from '../../rules/suggestions.ts';
+import { suggest } from '../../rules/suggestions.ts';
 import { classOf } from '../../rules/task-classes.ts';
 import { type Arm, NAME_LENGTH } from '../../store/tables.ts';
 import type { Playbook, Playbooks } from './playbooks.ts';
@@ -60,7 +60,7 @@ export function createEvolutionExperience(parts: ExperienceParts): Experience {
     if (advice === '') return recorded(run, features, { arm: 'none', genes: [] });
     if (isHeldOut(run, settings.holdout)) return recorded(run, features, { arm: 'holdout', genes: [] });
     metrics.served(suggestions.length);
-    const genes = suggestions.flatMap(({ component }: Suggestion) => {
+    const genes = suggestions.flatMap(({ component }) => {
       const gene = known?.own.get(component) ?? known?.foreign.get(component);
       return gene === undefined ? [] : [gene.id];
     });

@@ -151,41 +151,31 @@ function knowledgeIn(gene: GeneRow): GeneKnowledge {
   return { evidence: { wins, losses }, useCount, successCount, sessions, state, validation };
 }
 
+/** What of a gene does not depend on what is learned. */
+type GeneBase = Pick<
+  GeneRow,
+  | 'id'
+  | 'tenantId'
+  | 'agentName'
+  | 'taskClass'
+  | 'component'
+  | 'source'
+  | 'contributor'
+  | 'senderId'
+  | 'createdAt'
+> & { readonly version: number };
+
 function newGene(
   { tenantId, agentName, now }: Learned,
   taskClass: string,
   component: string,
   id: string,
-): GeneRow {
-  return {
-    id,
-    tenantId,
-    agentName,
-    taskClass,
-    component,
-    label: '',
-    signalType: '',
-    signals: {},
-    strategy: { component, type: '' },
-    contentHash: '',
-    confidence: 0,
-    wins: 0,
-    losses: 0,
-    useCount: 0,
-    successCount: 0,
-    sessions: [],
-    state: NO_KNOWLEDGE.state,
-    validation: NO_KNOWLEDGE.validation,
-    source: 'local',
-    contributor: null,
-    senderId: null,
-    version: 1,
-    createdAt: now,
-    updatedAt: now,
-  } as GeneRow;
+): GeneBase {
+  const own = { source: 'local', contributor: null, senderId: null } as const;
+  return { id, tenantId, agentName, taskClass, component, ...own, version: 1, createdAt: now };
 }
 
-function withKnowledge(gene: GeneRow, knowledge: GeneKnowledge, label: string, now: Date): GeneRow {
+function withKnowledge(gene: GeneBase, knowledge: GeneKnowledge, label: string, now: Date): GeneRow {
   const { evidence, useCount, successCount, sessions, state, validation } = knowledge;
   const { component, taskClass } = gene;
   const type = strategyType(evidence);

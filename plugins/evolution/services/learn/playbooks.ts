@@ -1,5 +1,4 @@
 import { type Clock, createSharedCache, type Database } from 'agent-gateway';
-import type { Evidence } from '../../rules/confidence.ts';
 import type { KnownComponent } from '../../rules/suggestions.ts';
 import type { TaskClasses } from '../../rules/task-classes.ts';
 import { classesOf, type StoredClasses } from '../../store/learners.ts';
@@ -98,16 +97,12 @@ export function playbookOf(classes: StoredClasses, genes: readonly GeneRow[]): P
   for (const gene of genes) {
     const of = byClass.get(gene.taskClass) ?? { own: new Map(), foreign: new Map() };
     byClass.set(gene.taskClass, of);
-    const known = { id: gene.id, evidence: evidenceIn(gene), isHeld: isHeld(gene) };
+    const { id, wins, losses } = gene;
+    const known = { id, evidence: { wins, losses }, isHeld: isHeld(gene) };
     if (gene.source === 'local') of.own.set(gene.component, known);
     else if (gene.strategy.type === 'prefer') of.foreign.set(gene.component, known);
   }
   return { classes: classesOf(classes), byClass };
-}
-
-/** The evidence of a gene. */
-function evidenceIn({ wins, losses }: Pick<GeneRow, 'wins' | 'losses'>): Evidence {
-  return { wins, losses };
 }
 
 /**
