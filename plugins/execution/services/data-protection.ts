@@ -6,13 +6,14 @@ import {
   type PersonalData,
   type PersonalRecord,
   type PersonalSection,
+  RETRY_RACES,
   type RetainedRecords,
   Type,
 } from 'agent-gateway';
 import type { EngineTables, StepRecord } from '../../workflow/contract.ts';
 import { jobStep, listedJob } from './job-records.ts';
 import type { JobStorage } from './open-engine.ts';
-import { eraseJobs, purgeTenant } from './own-database.ts';
+import { purgeTenant } from './own-database.ts';
 
 /**
  * Erases jobs in their own database once the erasure in the gateway's database has committed. Identifies a user by id,
@@ -133,12 +134,17 @@ export function eraseJobsHere({ prepared }: Pick<JobStorage, 'prepared'>) {
     eraseIn(prepared, tenant_id, erased);
 }
 
+/** A repeated call erases what is left. */
 async function eraseIn(
   { opened }: JobStorage['prepared'],
   tenantId: string,
   { user_id: userId, pseudonym }: ErasedJobs,
 ): Promise<void> {
-  if (opened !== undefined) await eraseJobs(opened, tenantId, { userId, pseudonym });
+  if (opened === undefined) return;
+  const { archive, database } = opened;
+  await database
+    .forTenant(tenantId)
+    .transaction((inside) => archive.erase(inside, { userId, pseudonym }), RETRY_RACES);
 }
 
 /** Jobs that have ended, as records that retention deletes when they are old. */

@@ -106,16 +106,15 @@ export function createJobs({
     const names = waiting.map(({ node_id }) => JSON.stringify(node_id)).join(', ');
     const [first] = waiting;
     if (first === undefined) throw JobErrors.notWaiting('No node of the job waits for anybody.');
+    const errors = [{ pointer: '/body/node_id', message: `must be one of ${names}` }];
     if (nodeId === undefined) {
       if (waiting.length === 1) return first;
-      const errors = [{ pointer: '/body/node_id', message: `must be one of ${names}` }];
       throw JobErrors.nodeNeeded(`Say which node is meant: ${names}.`, { errors });
     }
     const meant = waiting.find(({ node_id }) => node_id === nodeId);
     if (meant !== undefined) return meant;
     if (steps.some(({ node_id }) => node_id === nodeId))
       throw JobErrors.notWaiting(`This node does not wait. These do: ${names}.`);
-    const errors = [{ pointer: '/body/node_id', message: `must be one of ${names}` }];
     throw JobErrors.nodeNeeded(`No node of the job that was reached has this id. These wait: ${names}.`, {
       errors,
     });

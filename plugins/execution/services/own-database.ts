@@ -1,33 +1,18 @@
-import type { Database, Erasure, Tenants } from 'agent-gateway';
-import { RETRY_RACES } from 'agent-gateway';
-import type { OpenedEngine } from '../../workflow/contract.ts';
+import type { Database, Tenants } from 'agent-gateway';
 import type { JobStorage } from './open-engine.ts';
-
-/** Erases a tenant's jobs, or those of one of its users, in their own database. A repeated call erases what is left. */
-export async function eraseJobs(
-  { database, archive }: Pick<OpenedEngine, 'database' | 'archive'>,
-  tenantId: string,
-  erasure: Erasure,
-): Promise<void> {
-  const entities = database.forTenant(tenantId);
-  await entities.transaction(async (inside) => {
-    await archive.erase(inside, erasure);
-  }, RETRY_RACES);
-}
 
 /** Deletes all rows of a tenant in the database of jobs, and repeats until none is left. */
 export async function purgeTenant(
   { tenantTables }: Pick<Database, 'tenantTables'>,
   tenantId: string,
   signal: AbortSignal,
-): Promise<number> {
-  for (let purged = 0; ; ) {
-    let found = 0;
+): Promise<void> {
+  let found: number;
+  do {
+    found = 0;
     for (const { name } of await tenantTables.list())
       found += await tenantTables.purge(name, tenantId, signal);
-    if (found === 0) return purged;
-    purged += found;
-  }
+  } while (found > 0);
 }
 
 /**

@@ -28,6 +28,21 @@ import * as schemas from './schemas.ts';
 
 const NODES = '/api/v1/nodes';
 const tag = 'hub-nodes';
+/** For routes on which the body counts only as a part of what is signed. */
+const signed = {
+  access: access.authenticated(),
+  tag,
+  rateLimit: HUB_LIMIT,
+  bodyType: 'raw',
+  bodyOptional: true,
+  bodyLimit: 64 * 1024,
+} as const;
+
+const toRegistered = (node_id: string) => ({
+  node_id,
+  heartbeat_interval_seconds: HEARTBEAT_S,
+  ttl_seconds: TTL_S,
+});
 
 function toNode(node: NodeRow, status: NodeStatus) {
   const { publicKey, endpoint, rivalKey, rivalEndpoint } = node;
@@ -78,8 +93,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
         const prove = () => envelopes.holdsUnder(publicKey, id, request, header);
         const outcome = await (await nodes()).register({ id, endpoint, publicKey, capabilities }, prove);
         call.audit({ changes: { node_id: id, registration: outcome } });
-        const answer = { node_id: id, heartbeat_interval_seconds: HEARTBEAT_S, ttl_seconds: TTL_S };
-        return reply.json(outcome === 'new' ? 201 : 200, answer);
+        return reply.json(outcome === 'new' ? 201 : 200, toRegistered(id));
       },
     }),
     route({
@@ -98,14 +112,9 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       },
     }),
     route({
-      access: access.authenticated(),
+      ...signed,
       method: 'PUT',
       path: `${NODES}/{id}/heartbeat`,
-      tag,
-      rateLimit: HUB_LIMIT,
-      bodyType: 'raw',
-      bodyOptional: true,
-      bodyLimit: 64 * 1024,
       summary: 'Say that a node lives; signed by it',
       schema: {
         headers: EnvelopeHeaders,
@@ -118,18 +127,13 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
         const { id } = call.params;
         if ((await signerOf('node', 'PUT', call, gate)) !== id) throw HubErrors.foreignNode();
         await (await nodes()).heartbeat(id);
-        return { node_id: id, heartbeat_interval_seconds: HEARTBEAT_S, ttl_seconds: TTL_S };
+        return toRegistered(id);
       },
     }),
     route({
-      access: access.authenticated(),
+      ...signed,
       method: 'DELETE',
       path: `${NODES}/{id}`,
-      tag,
-      rateLimit: HUB_LIMIT,
-      bodyType: 'raw',
-      bodyOptional: true,
-      bodyLimit: 64 * 1024,
       summary: 'Deregister a node; signed by it, or by an operator',
       schema: {
         headers: EnvelopeHeaders,
@@ -157,7 +161,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       schema: {
         params: schemas.NodeParams,
         body: schemas.ConfirmNode,
-        responses: { 200: Node },
+        responses: { 200: schemas.Node },
       },
       handle: async (call) => {
         const { id } = call.params;
@@ -171,5 +175,3 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
     }),
   ];
 }
-
-const { Node } = schemas;

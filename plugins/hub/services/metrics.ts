@@ -2,14 +2,10 @@ import type { PluginMetrics } from 'agent-gateway';
 import type { HubEvent } from '../contract.ts';
 import type { AttemptResult } from './dispatcher.ts';
 
-/** What the hub counts. */
-export interface HubMetrics {
-  event(type: HubEvent): void;
-  attempt(result: AttemptResult): void;
-  call(result: 'answered' | 'failed'): void;
-}
+export type HubMetrics = ReturnType<typeof hubMetrics>;
 
-export function hubMetrics(metric: PluginMetrics): HubMetrics {
+/** What the hub counts. */
+export function hubMetrics(metric: PluginMetrics) {
   const events = metric.counter<'type'>({
     name: 'hub_events_total',
     help: 'Events of nodes that the hub has accepted.',
@@ -26,8 +22,8 @@ export function hubMetrics(metric: PluginMetrics): HubMetrics {
     labels: ['result'],
   });
   return {
-    event: (type) => events.inc({ type }),
-    attempt: (result) => attempts.inc({ result }),
-    call: (result) => calls.inc({ result }),
+    event: (type: HubEvent) => events.inc({ type }),
+    attempt: (result: AttemptResult) => attempts.inc({ result }),
+    call: (result: 'answered' | 'failed') => calls.inc({ result }),
   };
 }

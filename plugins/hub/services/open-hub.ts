@@ -71,7 +71,7 @@ export async function openHub(parts: {
     deliveries,
     clock,
   });
-  const changed = () => snapshots.changed();
+  const { changed } = snapshots;
 
   // The dispatcher needs parts that are made below; no caller wakes it before.
   let dispatcher: Dispatcher | undefined;
@@ -100,7 +100,7 @@ export async function openHub(parts: {
     ids,
     wake,
     hasOwn: exchange !== undefined,
-    counted: (type) => metrics.event(type),
+    counted: metrics.event,
   });
   dispatcher = createDispatcher({
     deliveries,
@@ -113,7 +113,7 @@ export async function openHub(parts: {
     changed,
     send: createSendEvent({ send, keys, clock }),
     apply: exchange === undefined ? async () => {} : createApply({ exchange, genes }),
-    counted: (result) => metrics.attempt(result),
+    counted: metrics.attempt,
   });
   const endpoint = settings.public_url?.replace(/\/+$/, '');
   const membership =
@@ -142,7 +142,7 @@ export async function openHub(parts: {
       ids,
       log,
       tombstones: createTombstones(genes, clock),
-      counted: (result) => metrics.call(result),
+      counted: metrics.call,
     }),
     subscriptions: createSubscriptions({
       store: subscriptionStore,

@@ -1,5 +1,5 @@
 import { raw } from '@mikro-orm/core';
-import { type Database, eraseExpired, type Page } from 'agent-gateway';
+import { type Database, eraseExpired, type Page, RETRY_RACES } from 'agent-gateway';
 import { isNew } from './is-new.ts';
 import {
   type DeliveryRow,
@@ -11,10 +11,6 @@ import {
 
 /** Rows of one statement: few enough for the parameter limit of every database family. */
 const BATCH = 500;
-/**
- * For statements that lock several rows: two replicas may lock them in different orders, and one of them has to retry.
- */
-const RETRIED = { retries: 3 };
 /** Marks a delivery as unclaimed: any time in the past. */
 const UNCLAIMED = new Date(0);
 
@@ -92,7 +88,8 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
             { ...isDue, id: { $in: ids } },
             { ticket, claimedUntil: until },
           ),
-        RETRIED,
+        // Two replicas may lock the rows in different orders.
+        RETRY_RACES,
       );
       // Of several concurrent callers, each has claimed the rows with its own ticket.
       const claimed = await em().find(DeliveryTable, { id: { $in: ids }, ticket });
@@ -107,7 +104,7 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
     async done(arrived: readonly Pick<DeliveryRow, 'id' | 'ticket'>[]): Promise<void> {
       const [ids, tickets] = [arrived.map(({ id }) => id), arrived.map(({ ticket }) => ticket)];
       const where = { id: { $in: ids }, ticket: { $in: [...new Set(tickets)] } };
-      await database.transaction((entities) => entities.nativeDelete(DeliveryTable, where), RETRIED);
+      await database.transaction((entities) => entities.nativeDelete(DeliveryTable, where), RETRY_RACES);
     },
 
     /** Records a failed attempt: the next one is at `dueAt`; without it the delivery is dead. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Database } from 'agent-gateway';
-import { RETRY_RACES } from 'agent-gateway';
+import { type Database, RETRY_RACES } from 'agent-gateway';
 import { type GeneRow, GeneTable } from './tables.ts';
 
 /** The genes that nodes have reported, in one database of a hub. */

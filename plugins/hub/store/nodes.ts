@@ -1,6 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import type { SqlEntityManager } from '@mikro-orm/sql';
-import { type Database, eraseExpired, type Page } from 'agent-gateway';
+import { type Database, eraseExpired, type Page, RETRY_RACES } from 'agent-gateway';
 import { TTL_S } from '../rules/registration.ts';
 import { isNew } from './is-new.ts';
 import { type NodeRow, NodeTable, SpentTable } from './tables.ts';
@@ -34,14 +33,11 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
 
     /** Changes a node, which is locked meanwhile. `change` gets undefined where there is none, and may throw. */
     change<T>(id: string, change: (node: NodeRow | undefined, write: WriteNode) => Promise<T>): Promise<T> {
-      return database.transaction(
-        async (entities) => {
-          const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
-          const node = (await entities.findOne(NodeTable, { id }, lock)) ?? undefined;
-          return change(node, writeNode(entities, id));
-        },
-        { retries: 3 },
-      );
+      return database.transaction(async (entities) => {
+        const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+        const node = (await entities.findOne(NodeTable, { id }, lock)) ?? undefined;
+        return change(node, (columns) => entities.nativeUpdate(NodeTable, { id }, columns));
+      }, RETRY_RACES);
     },
 
     async seen(id: string, at: Date): Promise<void> {
@@ -68,10 +64,4 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
 }
 
 /** Writes columns of the node that is locked. */
-type WriteNode = (columns: Partial<NodeRow>) => Promise<void>;
-
-function writeNode(entities: SqlEntityManager, id: string): WriteNode {
-  return async (columns) => {
-    await entities.nativeUpdate(NodeTable, { id }, columns);
-  };
-}
+type WriteNode = (columns: Partial<NodeRow>) => Promise<unknown>;

@@ -1,7 +1,10 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import type { Database, Page } from 'agent-gateway';
+import { type Database, type Page, RETRY_RACES } from 'agent-gateway';
 import type { HubEvent } from '../contract.ts';
 import { DeliveryTable, type SubscriptionRow, SubscriptionTable } from './tables.ts';
+
+/** Subscriptions that are read at one time. */
+const PAGE = 500;
 
 /** Subscriptions that one database of a hub has. */
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
@@ -42,37 +45,24 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
       subscription: SubscriptionRow,
       limits: { readonly ofOwner: number; readonly all: number },
     ): Promise<'added' | 'owner' | 'all'> =>
-      database.transaction(
-        async (entities) => {
-          const { owner } = subscription;
-          // The lock on the owner's first subscription keeps two concurrent calls from both taking the last place.
-          await entities.find(
-            SubscriptionTable,
-            { owner },
-            {
-              fields: ['id'],
-              orderBy: { createdAt: 'asc', id: 'asc' },
-              limit: 1,
-              lockMode: LockMode.PESSIMISTIC_WRITE,
-            },
-          );
-          if ((await entities.count(SubscriptionTable, { owner })) >= limits.ofOwner) return 'owner';
-          if ((await entities.count(SubscriptionTable)) >= limits.all) return 'all';
-          await entities.insert(SubscriptionTable, subscription);
-          return 'added';
-        },
-        { retries: 3 },
-      ),
+      database.transaction(async (entities) => {
+        const { owner } = subscription;
+        // The lock on the owner's first subscription keeps two concurrent calls from both taking the last place.
+        const first = { fields: ['id'], orderBy: { createdAt: 'asc', id: 'asc' }, limit: 1 } as const;
+        const lockMode = LockMode.PESSIMISTIC_WRITE;
+        await entities.find(SubscriptionTable, { owner }, { ...first, lockMode });
+        if ((await entities.count(SubscriptionTable, { owner })) >= limits.ofOwner) return 'owner';
+        if ((await entities.count(SubscriptionTable)) >= limits.all) return 'all';
+        await entities.insert(SubscriptionTable, subscription);
+        return 'added';
+      }, RETRY_RACES),
 
     /** Deletes a subscription with its deliveries. */
     remove: (id: string): Promise<void> =>
-      database.transaction(
-        async (entities) => {
-          await entities.nativeDelete(SubscriptionTable, { id });
-          await entities.nativeDelete(DeliveryTable, { subscriptionId: id });
-        },
-        { retries: 3 },
-      ),
+      database.transaction(async (entities) => {
+        await entities.nativeDelete(SubscriptionTable, { id });
+        await entities.nativeDelete(DeliveryTable, { subscriptionId: id });
+      }, RETRY_RACES),
 
     /** Counts a delivery for each of these. */
     async noteDelivered(ids: readonly string[], at: Date): Promise<void> {
@@ -80,7 +70,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
       await database.transaction(
         (entities) => entities.nativeUpdate(SubscriptionTable, { id: { $in: [...ids] } }, counted),
         // Two replicas may lock the rows in different orders.
-        { retries: 3 },
+        RETRY_RACES,
       );
     },
 
@@ -91,5 +81,3 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
     },
   };
 }
-
-const PAGE = 500;
