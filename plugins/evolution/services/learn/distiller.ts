@@ -25,7 +25,7 @@ import {
   TaskTable,
 } from '../../store/tables.ts';
 import { createAnnounceMoves, statesBefore } from '../exchange/gene-moves.ts';
-import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
+import { type GeneChanges, geneChanges, outcomeOf, type RecordedTask } from './gene-changes.ts';
 
 /** Last tasks of an agent from which its genes are made. */
 const WINDOW = 256;
@@ -121,7 +121,13 @@ export function createDistiller(parts: DistillerParts) {
     const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
     if ((await entities.findOne(LearnerTable, { agentName }, locked)) !== null) return;
     if ((await entities.count(LearnerTable)) >= MAX_AGENTS) await makeRoom(entities);
-    const learner = { id: ids.uuid(), agentName, classes: {}, tasksSince: 0, updatedAt: new Date(clock.now()) };
+    const learner = {
+      id: ids.uuid(),
+      agentName,
+      classes: {},
+      tasksSince: 0,
+      updatedAt: new Date(clock.now()),
+    };
     await entities.upsert(LearnerTable, learner, { conflict: ['agentName'], update: [] });
     await entities.findOneOrFail(LearnerTable, { agentName }, locked);
   }
@@ -335,15 +341,5 @@ export function createDistiller(parts: DistillerParts) {
         await rest();
       }
     },
-  };
-}
-
-function outcomeOf({ features, taskClass, components }: RecordedTask) {
-  return {
-    features,
-    taskClass: taskClass ?? undefined,
-    components: new Map(
-      Object.entries(components).map(([component, succeeded]) => [component, succeeded === 1] as const),
-    ),
   };
 }

@@ -1,7 +1,7 @@
 import type { Ids } from 'agent-gateway';
 import { afterUse, confidence } from '../../rules/confidence.ts';
 import { contentHashOf } from '../../rules/content-hash.ts';
-import type { ClassEvidence } from '../../rules/evidence.ts';
+import type { ClassEvidence, TaskOutcome } from '../../rules/evidence.ts';
 import {
   type GeneKnowledge,
   learned,
@@ -19,6 +19,12 @@ export type RecordedTask = Pick<
   TaskRow,
   'id' | 'taskClass' | 'features' | 'components' | 'session' | 'arm' | 'advised' | 'outcome' | 'createdAt'
 >;
+
+/** What the rules need to know of it. */
+export function outcomeOf({ features, taskClass, components }: RecordedTask): TaskOutcome {
+  const succeeded = Object.entries(components).map(([component, is]) => [component, is === 1] as const);
+  return { features, taskClass: taskClass ?? undefined, components: new Map(succeeded) };
+}
 
 /** The input from which genes are made. */
 export interface Learned {
