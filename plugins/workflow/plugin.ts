@@ -45,7 +45,7 @@ export default definePlugin({
     };
     const types = typesOf(database);
     const setup = { ...shared, tables: gatewayTables };
-    const { engine, versions } = await bindEngine(scope, setup, async () => ({ database, types })).open();
+    const { engine, versions } = await bindEngine(scope, setup, async () => ({ database, types }))();
     const definitions = openDefinitions(scope, { types, versions, redactor: guard });
 
     scope.provide(WorkflowEngineRef, engine);
@@ -56,7 +56,7 @@ export default definePlugin({
     scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, redactor: guard, engine }));
     scope.route(
       ...definitionRoutes(definitions),
-      ...runRoutes({ engine, resolve: definitions.resolve }),
+      ...runRoutes(engine, definitions),
       ...taskRoutes(engine),
       ...eventRoutes(engine),
     );

@@ -28,8 +28,7 @@ export function eventRoutes(engine: WorkflowEngine): readonly Route[] {
       handle: async ({ headers, params, query, tenant }) => {
         const place = { tenantId: tenant.id, runId: params.id };
         const after = lastSeen(headers, query);
-        const isStream = wantsStream(headers);
-        if (!isStream) {
+        if (!wantsStream(headers)) {
           const limit = Math.min(query.limit, MAX_PAGE);
           return { ...(await engine.events({ ...place, after, limit })), limit };
         }

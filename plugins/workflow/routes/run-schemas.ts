@@ -109,16 +109,11 @@ export const StartRun = Type.Object(
       maxLength: 128,
       description: 'Id of a published definition, or the name of a workflow of agents.d',
     }),
-    input: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: '512 KiB of JSON at most',
-          examples: [{ customer: 'Acme' }],
-        },
-      ),
-    ),
+    input: Type.Optional({
+      ...Data,
+      description: '512 KiB of JSON at most',
+      examples: [{ customer: 'Acme' }],
+    }),
   },
   { additionalProperties: false },
 );

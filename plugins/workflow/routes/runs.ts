@@ -10,8 +10,9 @@ import {
   withExample,
 } from 'agent-gateway';
 import { userOf } from '../../records/contract.ts';
-import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
+import { type WorkflowDefinitions, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import { fingerprintOf } from '../contract/fingerprint.ts';
+import type { JsonObject } from '../contract/graph.ts';
 import type { RunRecord } from '../contract/runs.ts';
 import {
   RunList,
@@ -43,18 +44,11 @@ const cancellers = {
   access: access.role('user', { scopes: ['workflow:cancel', 'execute', 'write'] }),
 } as const;
 
-/** What the routes of runs work with. */
-export interface RunRoutesParts {
-  readonly engine: WorkflowEngine;
-  /**
-   * The version that runs of a definition start from now. Throws `workflow.definition-not-found`,
-   * `workflow.not-published`, `workflow.archived`.
-   */
-  readonly resolve: (tenantId: string, idOrName: string) => Promise<StartableVersion>;
-}
-
 /** Runs of workflows (specification 2, Endpoints; decisions 2.7). */
-export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[] {
+export function runRoutes(
+  engine: WorkflowEngine,
+  definitions: Pick<WorkflowDefinitions, 'resolve'>,
+): readonly Route[] {
   return [
     route({
       ...starters,
@@ -74,10 +68,10 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       },
       handle: async (call) => {
         const { body, identity, query, signal, tenant } = call;
-        const input = (body.input ?? {}) as Parameters<typeof engine.start>[0]['input'];
+        const input = (body.input ?? {}) as JsonObject;
         const key = call.headers['idempotency-key'];
         const idempotency =
-          key === undefined ? undefined : { key, fingerprint: fingerprintOf(body as typeof input) };
+          key === undefined ? undefined : { key, fingerprint: fingerprintOf(body as JsonObject) };
         // Before the definition is looked up, since it may have been archived after the first start.
         const before = idempotency && (await engine.startedWith({ tenantId: tenant.id, idempotency }));
         const started =
@@ -88,7 +82,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
                 startedBy: identity.id,
                 userId: userOf(call),
                 idempotency,
-                version: await resolve(tenant.id, body.definition_id).catch(rethrowWithPlace),
+                version: await definitions.resolve(tenant.id, body.definition_id).catch(rethrowWithPlace),
               })
             : { run: before, isNew: false };
         auditChange(call, started.run);

@@ -120,10 +120,11 @@ const CompleteTask = Type.Object(
         examples: ['approved'],
       }),
     ),
-    output: Type.Optional(Object.assign({ ...Data }, { description: 'Becomes the output of the step' })),
-    variables: Type.Optional(
-      Object.assign({ ...Data }, { description: 'Merged into the variables of the run, member by member' }),
-    ),
+    output: Type.Optional({ ...Data, description: 'Becomes the output of the step' }),
+    variables: Type.Optional({
+      ...Data,
+      description: 'Merged into the variables of the run, member by member',
+    }),
   },
   { additionalProperties: false },
 );

@@ -26,26 +26,22 @@ interface TracedTables {
 /**
  * Replaces `userId` by `pseudonym` inside the caller's transaction, wherever runs, steps, events, definitions and
  * versions of the tenant name the user: as an assignee, or as the person who completed a task, cancelled a run or made
- * a definition. Graphs are configuration, and keep the assignees that their authors wrote. Returns how many records
- * were changed.
+ * a definition. Graphs are configuration, and keep the assignees that their authors wrote.
  */
 export async function pseudonymize(
   { tables, definitions }: TracedTables,
   entities: TenantEntityManager,
   userId: string,
   pseudonym: string,
-): Promise<number> {
-  if (!isStorableText(userId)) return 0;
+): Promise<void> {
+  if (!isStorableText(userId)) return;
   const rename: Rename = (text) => renamed(text, userId, pseudonym);
-  return (
-    (await inAssignees(tables, entities, userId, pseudonym, rename)) +
-    (await inCompletions(tables, entities, rename)) +
-    (await inEvents(tables, entities, rename)) +
-    (await entities.update(tables.versions, { publishedBy: userId }, { publishedBy: pseudonym })) +
-    (definitions === undefined
-      ? 0
-      : await entities.update(definitions.definitions, { createdBy: userId }, { createdBy: pseudonym }))
-  );
+  await inAssignees(tables, entities, userId, pseudonym, rename);
+  await inCompletions(tables, entities, rename);
+  await inEvents(tables, entities, rename);
+  await entities.update(tables.versions, { publishedBy: userId }, { publishedBy: pseudonym });
+  if (definitions !== undefined)
+    await entities.update(definitions.definitions, { createdBy: userId }, { createdBy: pseudonym });
 }
 
 /** The column that finds the tasks of a user, and the input from which it was filled. */
@@ -55,44 +51,38 @@ async function inAssignees(
   userId: string,
   pseudonym: string,
   rename: Rename,
-): Promise<number> {
-  let changed = 0;
+): Promise<void> {
   const assignee = toText(pseudonym);
   const query = { by: ['id'], fields: ['id', 'input'], page: BATCH } as const;
   for await (const { id, input } of eachRow(entities, steps, { assignee: toText(userId) }, query)) {
     const renamed = typeof input === 'string' ? rename(input) : undefined;
     const changes = renamed === undefined ? { assignee } : { assignee, input: renamed };
-    changed += await entities.update(steps, { id }, changes);
+    await entities.update(steps, { id }, changes);
   }
-  return changed;
 }
 
 async function inCompletions(
   { steps }: WorkflowTables,
   entities: TenantEntityManager,
   rename: Rename,
-): Promise<number> {
-  let changed = 0;
+): Promise<void> {
   const query = { by: ['id'], fields: ['id', 'completion'], page: BATCH } as const;
   for await (const { id, completion } of eachRow(entities, steps, { completion: { $ne: null } }, query)) {
     const renamed = rename(completion as string);
-    if (renamed !== undefined) changed += await entities.update(steps, { id }, { completion: renamed });
+    if (renamed !== undefined) await entities.update(steps, { id }, { completion: renamed });
   }
-  return changed;
 }
 
 async function inEvents(
   { events }: WorkflowTables,
   entities: TenantEntityManager,
   rename: Rename,
-): Promise<number> {
-  let changed = 0;
+): Promise<void> {
   const query = { by: ['runId', 'seq'], page: BATCH } as const;
   for await (const { runId, seq, data } of eachRow(entities, events, { type: { $in: NAMING } }, query)) {
     const renamed = rename(data);
-    if (renamed !== undefined) changed += await entities.update(events, { runId, seq }, { data: renamed });
+    if (renamed !== undefined) await entities.update(events, { runId, seq }, { data: renamed });
   }
-  return changed;
 }
 
 /** The JSON text with the pseudonym in it, or undefined where the user is not named. */

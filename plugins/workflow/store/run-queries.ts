@@ -96,6 +96,12 @@ export function createRunQueries({
       return row && stepState(row);
     },
 
+    /** A step by its id alone, with the run that it belongs to. */
+    async runAndStep(tenantId: string, id: string) {
+      const row = await findRow(database.forTenant(tenantId), tables.steps, { id });
+      return row && { runId: row.runId, step: stepState(row) };
+    },
+
     async openTasks(
       tenantId: string,
       { assignees, limit, offset }: OpenTaskQuery,

@@ -98,10 +98,6 @@ export function createRunStore({
 
     read: ({ tenantId, runId }) => readRun(database.forTenant(tenantId), tables, runId),
 
-    async runOfStep(tenantId, stepId) {
-      return (await findRow(database.forTenant(tenantId), tables.steps, { id: stepId }, ['runId']))?.runId;
-    },
-
     commit(commit) {
       if (commit.also !== undefined) return commitWith(commit, commit.also);
       const { tenantId, id } = commit.before;

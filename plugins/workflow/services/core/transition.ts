@@ -176,8 +176,9 @@ export class Transition {
     const { output, record, by, outcome = null, payload, variables = this.#next.variables } = completion;
     const { now } = this.facts;
     const node = this.node(step);
-    const data = this.#data({ nodeId: node.id, output, variables });
-    const taken = chooseEdges(this.graph, node, outcome, data);
+    const before = this.#data();
+    const outputOf = (nodeId: string) => (nodeId === node.id ? output : before.output(nodeId));
+    const taken = chooseEdges(this.graph, node, outcome, { ...before, variables, output: outputOf });
     if (taken.length === 0 && node.behavior !== 'end') return false;
     this.#next.variables = variables;
     if (by !== undefined) this.#emit('task.completed', step, { by, outcome });
@@ -314,25 +315,11 @@ export class Transition {
     for (const reference of missing) this.#emit('warning', step, { reference, node: step.nodeId });
   }
 
-  /**
-   * The data of the run for conditions and templates, as they stand now; with `upcoming` as they will stand once a step
-   * is completed.
-   */
-  #data(upcoming?: {
-    readonly nodeId: string;
-    readonly output: JsonObject;
-    readonly variables: JsonObject;
-  }): RunData {
+  /** The data of the run for conditions and templates, as they stand now. */
+  #data(): RunData {
     const { input, variables, steps } = this.#next;
-    return {
-      input,
-      variables: upcoming?.variables ?? variables,
-      output(nodeId) {
-        if (upcoming?.nodeId === nodeId) return upcoming.output;
-        // Only completed steps have one.
-        return steps.get(nodeId)?.output ?? undefined;
-      },
-    };
+    // Only completed steps have an output.
+    return { input, variables, output: (nodeId) => steps.get(nodeId)?.output ?? undefined };
   }
 
   /** Marks the nodes that a completed or skipped node leads to as to be decided. */

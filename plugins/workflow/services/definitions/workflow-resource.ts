@@ -5,7 +5,6 @@ import {
   isJsonObject,
   isUuid,
   type KindDefinition,
-  type Resource,
   ResourceErrors,
   type ResourceProblem,
   Type,
@@ -44,7 +43,7 @@ export function workflowKind({
     },
     build(resource, { log }: BuildContext) {
       const { name, description = '' } = resource.metadata;
-      const graph = graphOf(resource);
+      const graph = resource.spec.graph as Graph;
       const isAbsent = (type: string) => isPluginType(type) && types.get(type) === undefined;
       const file = workflowFile({ name, description, graph, loadedAt: clock.now() }, types);
       const named = typesIn(graph);
@@ -59,10 +58,6 @@ export function workflowKind({
       return file;
     },
   });
-}
-
-function graphOf({ spec }: Resource<WorkflowSpec>): Graph {
-  return spec.graph as Graph;
 }
 
 function toResourceProblem({ pointer, message }: GraphProblem): ResourceProblem {

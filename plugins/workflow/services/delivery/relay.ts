@@ -1,5 +1,4 @@
-import type { Clock, Logger } from 'agent-gateway';
-import { recentMap } from 'agent-gateway';
+import { type Clock, type Logger, recentMap } from 'agent-gateway';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { RelayMetrics } from '../../metrics.ts';
 import type { Outbox, OutboxEntry, Taken } from '../../store/outbox.ts';

@@ -1,5 +1,4 @@
-import type { Clock } from 'agent-gateway';
-import { recentMap } from 'agent-gateway';
+import { type Clock, recentMap } from 'agent-gateway';
 import type { OutboxEntry, Taken } from '../../store/outbox.ts';
 
 /** Runs whose events are under way to one sink at one time, in one process. */

@@ -6,8 +6,7 @@ import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Versions } from '../../store/versions.ts';
 import type { Command } from '../core/commands.ts';
-import type { RunState, StepState } from '../core/state.ts';
-import { resultOf, timestamp } from '../core/state.ts';
+import { type RunState, resultOf, type StepState, timestamp } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
 import { jsonFault } from '../graph/json.ts';
 import type { Graphs } from '../graphs.ts';
@@ -36,7 +35,7 @@ const SYSTEM = 'system';
 /** What an engine works with. */
 export interface EngineParts {
   readonly runner: Pick<Runner, 'start' | 'apply'>;
-  readonly store: Pick<RunStore, 'read' | 'runOfStep'>;
+  readonly store: Pick<RunStore, 'read'>;
   readonly queries: RunQueries;
   readonly versions: Pick<Versions, 'ensure'>;
   readonly graphs: Graphs;
@@ -165,11 +164,10 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     },
 
     async completeTask({ tenantId, stepRunId, identity, completion, once = false }) {
-      const runId = await store.runOfStep(tenantId, stepRunId);
-      if (runId === undefined) throw WorkflowErrors.taskNotFound();
+      const found = await queries.runAndStep(tenantId, stepRunId);
+      if (found === undefined) throw WorkflowErrors.taskNotFound();
+      const { runId, step } = found;
       const place = { tenantId, runId };
-      const step = await queries.step({ ...place, stepId: stepRunId });
-      if (step === undefined) throw WorkflowErrors.taskNotFound();
       if (identity !== undefined) requireAssignee(step.assignee, identity);
       const completed = await completeTask(place, step, identity?.id ?? SYSTEM, completion, once);
       return toStepRecord(runId, completed, redactor);
@@ -209,7 +207,7 @@ function notFound(): never {
 }
 
 function requireFittingInput(input: JsonObject): void {
-  if (jsonFault(input, { bytes: Number.POSITIVE_INFINITY, depth: MAX_INPUT_DEPTH }) !== undefined) {
+  if (jsonFault(input, { depth: MAX_INPUT_DEPTH }) !== undefined) {
     throw WorkflowErrors.contextTooLarge(
       `The input is no JSON of at most ${MAX_INPUT_DEPTH} levels. Make it flatter.`,
     );

@@ -42,7 +42,7 @@ export function createEngines(parts: EnginesParts): WorkflowEngines {
       sinks: isDelivered ? sinks : () => [],
     };
     let database: Database;
-    const bound = bindEngine(scope, setup, async () => {
+    const open = bindEngine(scope, setup, async () => {
       database = await options.database();
       const registered = await database.register({
         owner: `${scope.name}.${name}`,
@@ -54,7 +54,7 @@ export function createEngines(parts: EnginesParts): WorkflowEngines {
     });
     return {
       async open() {
-        const { engine } = await bound.open();
+        const { engine } = await open();
         opened ??= { engine, database, archive: createEngineArchive({ database, tables, redactor, engine }) };
         return opened;
       },

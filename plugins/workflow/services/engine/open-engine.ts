@@ -26,27 +26,20 @@ interface EngineGround {
   readonly types: NodeTypes;
 }
 
-/** An engine whose life is bound to a plugin's, open or not yet. */
-export interface BoundEngine {
-  /**
-   * Opens it, unless it is open. A call that fails is tried again by the next. Throws `draining` when the plugin stops.
-   */
-  open(): Promise<AssembledEngine>;
-  readonly opened: AssembledEngine | undefined;
-}
-
 /**
  * Binds the life of an engine to a plugin's, during its set-up: the engine's workers, listeners and tasks begin when
  * the plugin is published and the engine is open, and what it carries out is handed over when the plugin stops. Until
  * the engine is open, nothing else of it exists.
  *
  * @param prepare finds where it is opened
+ * @returns opens it, unless it is open. A call that fails is tried again by the next. Throws `draining` when the plugin
+ * stops
  */
 export function bindEngine(
   scope: Scope,
   setup: EngineSetup,
   prepare: () => Promise<EngineGround>,
-): BoundEngine {
+): () => Promise<AssembledEngine> {
   const { tables, limits } = setup;
   const messages = replicaMessages(tables.name);
   const timers = processTimers(scope.services.clock);
@@ -107,14 +100,9 @@ export function bindEngine(
   // A set-up that fails afterwards is never drained; closing again does nothing.
   scope.defer(() => opened?.runner.close(AbortSignal.abort()));
 
-  return {
-    open() {
-      if (isStopping && opened === undefined) return Promise.reject(KernelErrors.draining());
-      return opening.get();
-    },
-    get opened() {
-      return opened;
-    },
+  return async () => {
+    if (isStopping && opened === undefined) throw KernelErrors.draining();
+    return opening.get();
   };
 }
 

@@ -82,12 +82,12 @@ function memberOf(value: object, name: string): Json {
 type JsonFault = 'not-json' | 'too-deep' | 'too-large';
 
 /**
- * Looks whether a value is JSON of so many bytes (UTF-8, without spaces) and levels at most. Needs no stack, and ends
+ * Looks whether a value is JSON of so many bytes (UTF-8, without spaces; default: any number) and levels at most. Needs no stack, and ends
  * soon with values that are far too large, shared many times or cyclic.
  */
 export function jsonFault(
   value: unknown,
-  limits: { readonly bytes: number; readonly depth: number },
+  { bytes = Number.POSITIVE_INFINITY, depth }: { readonly bytes?: number; readonly depth: number },
 ): JsonFault | undefined {
   let least = 0;
   const pending: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
@@ -95,20 +95,20 @@ export function jsonFault(
     if (!isJsonKind(next.value)) return 'not-json';
     if (typeof next.value === 'string') least += next.value.length;
     if (typeof next.value === 'object' && next.value !== null) {
-      if (next.depth > limits.depth) return 'too-deep';
+      if (next.depth > depth) return 'too-deep';
       const names = Object.keys(next.value);
       // Before they are noted, so that the notes have a bound.
       least += leastBytes(names, Array.isArray(next.value));
-      if (least > limits.bytes) return 'too-large';
+      if (least > bytes) return 'too-large';
       for (const name of names) {
         pending.push({ value: (next.value as Record<string, unknown>)[name], depth: next.depth + 1 });
       }
     }
-    if (least > limits.bytes) return 'too-large';
+    if (least > bytes) return 'too-large';
   }
-  if (limits.bytes === Number.POSITIVE_INFINITY) return undefined;
+  if (bytes === Number.POSITIVE_INFINITY) return undefined;
   // It is small and flat by now, so that writing it out is cheap.
-  return Buffer.byteLength(JSON.stringify(value)) > limits.bytes ? 'too-large' : undefined;
+  return Buffer.byteLength(JSON.stringify(value)) > bytes ? 'too-large' : undefined;
 }
 
 /** Fewer than the bytes that members take: what their values hold is left out. */

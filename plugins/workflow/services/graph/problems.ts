@@ -45,7 +45,9 @@ const MORE: GraphProblem = {
   pointer: '',
 };
 
+/** Characters of a name that are shown, and names of a list. */
 const MAX_SHOWN = 80;
+const MAX_LISTED = 20;
 
 /** A name from a graph as a message shows it: in quotation marks, on one line, and not longer than 80 characters. */
 export function quote(name: string): string {
@@ -54,9 +56,9 @@ export function quote(name: string): string {
 }
 
 /** Names as a message lists them: `"a", "b" and 3 more`. */
-export function quoteAll(names: readonly string[], most = 20): string {
-  const shown = names.slice(0, most).map(quote).join(', ');
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+export function quoteAll(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_LISTED).map(quote).join(', ');
+  return names.length > MAX_LISTED ? `${shown} and ${names.length - MAX_LISTED} more` : shown;
 }
 
 /** What a value is, for messages that must not show it. */

@@ -1,8 +1,7 @@
 import { type Clock, causesOf, isDatabaseUnavailable, type Logger, type Tenants } from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepResult, type StepTask } from '../../contract/node-types.ts';
-import type { NodeTypes } from '../ports/execution.ts';
-import { type Execute, MAX_RECORD } from '../ports/execution.ts';
+import { type Execute, MAX_RECORD, type NodeTypes } from '../ports/execution.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
 import { retryWhile } from './retry-while.ts';
 
@@ -102,14 +101,12 @@ async function requireLiveTenant(tenants: Pick<Tenants, 'get'>, tenantId: string
 }
 
 function whenDatabaseIsThere(task: StepTask, execute: () => Promise<StepResult>): Promise<StepResult> {
-  const begins = (err: unknown) =>
-    task.log.warn({ err }, 'the database does not answer: the step is tried again');
-  const patience = { isPassing: isDatabaseAway, pauses: AWAY_PAUSE, begins };
+  const patience = {
+    isPassing: (thrown: unknown) => causesOf(thrown).some(isDatabaseUnavailable),
+    pauses: AWAY_PAUSE,
+    begins: (err: unknown) => task.log.warn({ err }, 'the database does not answer: the step is tried again'),
+  };
   return retryWhile(execute, patience, task.signal);
-}
-
-function isDatabaseAway(thrown: unknown): boolean {
-  return causesOf(thrown).some(isDatabaseUnavailable);
 }
 
 function missing(name: string): StepFailure {

@@ -94,7 +94,7 @@ function jsonOutput(text: string, hide: (text: string) => string): JsonObject {
   } catch {
     return { body: hide(text) };
   }
-  if (jsonFault(value, { bytes: Number.POSITIVE_INFINITY, depth: MAX_DEPTH }) === 'too-deep') {
+  if (jsonFault(value, { depth: MAX_DEPTH }) === 'too-deep') {
     throw new StepFailure(
       'response_too_deep',
       `The JSON of the answer is nested more than ${MAX_DEPTH} levels deep.`,

@@ -183,11 +183,7 @@ const PAUSES = { first: 50, most: 1_000 };
  * else that `send` throws is rethrown.
  */
 function whenAdmitted<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  return retryWhile(send, { isPassing: isBusy, pauses: PAUSES }, signal);
-}
-
-function isBusy(error: unknown): boolean {
-  return EgressErrors.busy.is(error);
+  return retryWhile(send, { isPassing: EgressErrors.busy.is, pauses: PAUSES }, signal);
 }
 
 /** Characters of a URL that is shown at most. */

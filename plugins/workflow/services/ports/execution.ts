@@ -1,6 +1,5 @@
 import type { NodeType, StepResult } from '../../contract/node-types.ts';
 import type { RunState, StepState } from '../core/state.ts';
-import type { CompiledNode } from '../graph/compiled-graph.ts';
 
 /** The types of automatic nodes that are registered now. They come and go with their plugins. */
 export interface NodeTypes {
@@ -19,7 +18,6 @@ export const MAX_RECORD = 4 * 1024;
 export type Execute = (work: {
   readonly run: RunState;
   readonly step: StepState;
-  readonly node: CompiledNode;
   /** Aborts at the deadline of the step, with its cancellation, and at the end of the drain time. */
   readonly signal: AbortSignal;
 }) => Promise<StepResult>;

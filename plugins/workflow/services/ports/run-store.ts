@@ -34,8 +34,6 @@ export interface RunStore {
     creation: Creation,
   ): Promise<'created' | 'exists' | { readonly runId: string; readonly fingerprint: string }>;
   read(place: RunPlace): Promise<RunState | undefined>;
-  /** The run that a step belongs to. */
-  runOfStep(tenantId: string, stepId: string): Promise<string | undefined>;
   /** True when it was stored; false when the run has another revision. */
   commit(commit: Commit): Promise<boolean>;
   /**

@@ -1,5 +1,4 @@
 import type { RunState, StepState } from '../core/state.ts';
-import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { RunnerCore } from './runner.ts';
 import { StepCall } from './step-call.ts';
@@ -35,7 +34,7 @@ export class InFlightSteps {
   }
 
   /** Begins claimed steps, for which slots are kept. Steps that must not begin here are given back. */
-  begin(run: RunState, claimed: readonly StepState[], graph: CompiledGraph): void {
+  begin(run: RunState, claimed: readonly StepState[]): void {
     for (const step of claimed) {
       const call = new StepCall(this.#core, step);
       this.#calls.set(step.id, call);
@@ -43,7 +42,7 @@ export class InFlightSteps {
         this.#mailbox.ended(call, { type: 'released', fence: call.fence });
         continue;
       }
-      call.begin(run, step, graph.nodes.get(step.nodeId)!, (ending, also) => {
+      call.begin(run, step, (ending, also) => {
         this.#slots.freeOne();
         this.#mailbox.ended(call, ending, also);
         this.#ended();

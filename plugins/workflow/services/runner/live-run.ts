@@ -107,7 +107,7 @@ export class LiveRun {
     this.#cache.created(graph, state);
     metrics.committed('stored');
     committed(state, events);
-    this.#steps.begin(state, this.#steps.missing(state, lease.worker), graph);
+    this.#steps.begin(state, this.#steps.missing(state, lease.worker));
     this.#timers.committed(undefined, state, clock.now());
     this.#proceed();
   }
@@ -225,7 +225,7 @@ export class LiveRun {
     const claimed = this.#steps.missing(state, lease.worker);
     // Claimed by a commit that may or may not have been stored. A step without a kept slot takes a free one.
     this.#slots.takeFor(claimed.length);
-    this.#steps.begin(state, claimed, this.#cache.graph);
+    this.#steps.begin(state, claimed);
     const now = clock.now();
     const { isInDoubt, isSuspicious } = this.#retries;
     if (isInDoubt) this.#timers.notify(undefined, state, now);
@@ -311,7 +311,7 @@ export class LiveRun {
     for (const [index, message] of batch.entries())
       settle(this.#core, this.#steps, message, { state, verdict: verdicts[index]! });
     this.#steps.stopOthers(state);
-    this.#steps.begin(state, claimed, this.#cache.graph);
+    this.#steps.begin(state, claimed);
     const now = clock.now();
     this.#timers.committed(before, state, now);
     this.#mailbox.polled(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);

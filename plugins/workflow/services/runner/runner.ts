@@ -88,7 +88,7 @@ export interface Runner {
    * Resolves when this process owns nothing any more.
    */
   close(signal: AbortSignal): Promise<void>;
-  /** Steps that are carried out here now, for metrics. */
+  /** Steps that are carried out here now. */
   readonly running: number;
 }
 

@@ -4,7 +4,6 @@ import { StepFailure, type StepResult } from '../../contract/node-types.ts';
 import type { DeliveryResult } from '../../metrics.ts';
 import type { Command, Fence } from '../core/commands.ts';
 import type { RunState, StepState } from '../core/state.ts';
-import type { CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonFault } from '../graph/json.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
 import type { RunnerCore } from './runner.ts';
@@ -46,12 +45,7 @@ export class StepCall {
    *
    * @param ended called once with the result, and not at all when the call was stopped
    */
-  begin(
-    run: RunState,
-    step: StepState,
-    node: CompiledNode,
-    ended: (ending: Ending, also?: StepResult['also']) => void,
-  ): void {
+  begin(run: RunState, step: StepState, ended: (ending: Ending, also?: StepResult['also']) => void): void {
     const { execute, timers, limits, metrics, counts } = this.#core;
     this.#isOver = false;
     counts.running += 1;
@@ -65,7 +59,7 @@ export class StepCall {
     });
     if (step.delivery > 1) metrics.redelivered(step.nodeType);
     // An executor may throw before it returns a promise.
-    Promise.try(() => execute({ run, step, node, signal: controller.signal })).then(
+    Promise.try(() => execute({ run, step, signal: controller.signal })).then(
       (result) => {
         if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOf(this.fence, result);
@@ -194,7 +188,7 @@ function plainObject(value: unknown, maxBytes: number): JsonObject | 'invalid' |
   // A character has three bytes of UTF-8 at most: most texts need no second look.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) return 'too-large';
   const plain: unknown = JSON.parse(text);
-  const isFlat = jsonFault(plain, { bytes: Number.POSITIVE_INFINITY, depth: MAX_DEPTH }) === undefined;
+  const isFlat = jsonFault(plain, { depth: MAX_DEPTH }) === undefined;
   return isJsonObject(plain) && isFlat ? (plain as JsonObject) : 'invalid';
 }
 

@@ -3,8 +3,7 @@ import type { Json } from '../../contract/graph.ts';
 import type { RunEventRecord, RunRecord, StepRecord, TaskRecord } from '../../contract/runs.ts';
 import type { OpenTask, RunHead } from '../../store/run-queries.ts';
 import type { NewEvent } from '../core/commands.ts';
-import type { RunState, StepState } from '../core/state.ts';
-import { nullableTimestamp, timestamp } from '../core/state.ts';
+import { nullableTimestamp, type RunState, type StepState, timestamp } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { maskConfig, type Redactor, redactJson } from './redaction.ts';
 

@@ -83,7 +83,6 @@ export function connect(options: {
     now: () => call('now', 'read', async () => now()),
     create: (creation) => call(`create ${creation.state.id}`, 'write', () => store.create(creation)),
     read: (place) => call(`read ${place.runId}`, 'read', () => store.read(place)),
-    runOfStep: (tenantId, stepId) => call('runOfStep', 'read', () => store.runOfStep(tenantId, stepId)),
     commit: (commit) =>
       call(`commit ${commit.before.id} at ${commit.before.revision}`, 'write', () => store.commit(commit)),
     due: (limit) => call('due', 'read', () => store.due(limit)),

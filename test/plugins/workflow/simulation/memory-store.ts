@@ -51,7 +51,6 @@ export function createMemoryStore(options: {
   const { now, observe } = options;
   const runs = new Map<string, StoredRun>();
   const keys = new Map<string, { readonly runId: string; readonly fingerprint: string }>();
-  const runOfStep = new Map<string, { readonly tenantId: string; readonly runId: string }>();
   const workers = new Map<string, number>();
   const writers = new Map<string, string>();
   const ledger: JsonObject[] = [];
@@ -70,9 +69,6 @@ export function createMemoryStore(options: {
       ],
     };
     runs.set(given.id, after);
-    for (const step of given.steps.values()) {
-      runOfStep.set(step.id, { tenantId: given.tenantId, runId: given.id });
-    }
     observe?.({ writer, before, after, events, believed });
   };
 
@@ -90,10 +86,6 @@ export function createMemoryStore(options: {
     async read({ tenantId, runId }) {
       const run = runs.get(runId);
       return run?.state.tenantId === tenantId ? copy(run.state) : undefined;
-    },
-    async runOfStep(tenantId, stepId) {
-      const place = runOfStep.get(stepId);
-      return place?.tenantId === tenantId ? place.runId : undefined;
     },
     async commit(commit) {
       const { id, tenantId, revision } = commit.before;

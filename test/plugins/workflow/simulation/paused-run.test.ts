@@ -46,11 +46,11 @@ test('a paused run with a step that goes on and one that is pending leaves its p
   const runner = createRunner({
     store: store.connect('p1'),
     graphs: { get: async () => compileGraph(GRAPH, NODE_TYPES) },
-    execute: ({ node }) =>
+    execute: ({ step: { nodeId } }) =>
       new Promise((resolve, reject) => {
-        if (node.id === 'fails') reject(new StepFailure('x', 'x', { isRetryable: false }));
-        if (node.id === 'ends' || node.id === 'next') process.deliver(10, '', () => resolve({ output: {} }));
-        if (node.id === 'goes-on') process.deliver(1000, '', () => resolve({ output: {} }));
+        if (nodeId === 'fails') reject(new StepFailure('x', 'x', { isRetryable: false }));
+        if (nodeId === 'ends' || nodeId === 'next') process.deliver(10, '', () => resolve({ output: {} }));
+        if (nodeId === 'goes-on') process.deliver(1000, '', () => resolve({ output: {} }));
       }),
     notifier: { poll: nothing, changed: nothing },
     clock: { now },

@@ -93,8 +93,7 @@ eachDatabase(test, 'a pseudonym takes the place of a user wherever others name h
   const version = await versions.ensure({ ...of, graph: GRAPH, publishedBy: ADA });
   const content = { name: 'flow', description: '', graph: GRAPH };
   const made = await definitions.create(TENANT, { ...content, createdBy: ADA });
-  // Two assignees, a completion, five events, a version and a definition.
-  t.is(await rename(ADA), 10);
+  await rename(ADA);
 
   const { assignees, inputs, completion, output, events } = await seen(opened, his);
   t.deepEqual(assignees, ['erased-1', 'erased-1']);
@@ -116,7 +115,6 @@ eachDatabase(test, 'a pseudonym takes the place of a user wherever others name h
   const page = { limit: 10, offset: 0 };
   t.is((await queries.openTasks(TENANT, { ...page, assignees: [ADA] })).length, 0);
   t.is((await queries.openTasks(TENANT, { ...page, assignees: ['erased-1'] })).length, 1);
-  t.is(await rename(ADA), 0, 'nothing is left');
 });
 
 eachDatabase(test, 'other users, and other tenants, keep their names', async (t, fresh) => {
@@ -125,7 +123,7 @@ eachDatabase(test, 'other users, and other tenants, keep their names', async (t,
   const elsewhere = await nameIn(opened, ADA, OTHER_TENANT);
   const before = [await seen(opened, bobs), await seen(opened, elsewhere)];
   // `_` and `%` of a name stand for themselves.
-  for (const user of [ADA, 'bo_', '%', 'BOB', 'bob ', '', 'b\0b']) t.is(await opened.rename(user), 0, user);
+  for (const user of [ADA, 'bo_', '%', 'BOB', 'bob ', '', 'b\0b']) await opened.rename(user);
   t.deepEqual([await seen(opened, bobs), await seen(opened, elsewhere)], before);
 });
 
@@ -138,12 +136,17 @@ eachDatabase(test, 'every page of many runs is looked through', async (t, fresh)
   const last = { ...told(ADA)[5]!, seq: 451 };
   const others = eventsOf(1, 450, { by: BOB }).map((event) => ({ ...event, type: 'run.resumed' as const }));
   await opened.store.create({ state: long, events: [...others, last], sinks: [] });
-  t.is(await opened.rename(ADA), 60 * 8 + 1);
+  await opened.rename(ADA);
   for (const [n, place] of places.entries()) {
     const { assignees } = await seen(opened, place);
     t.deepEqual(assignees, n % 2 === 0 ? ['erased-1', 'erased-1'] : [BOB, BOB]);
   }
-  t.is(await opened.rename(ADA), 0);
+  const place = { tenantId: TENANT, runId: long.id };
+  const { events } = await opened.queries.events({ ...place, after: 449, limit: 2 });
+  t.deepEqual(
+    events.map(({ data }) => data),
+    [{ by: BOB }, { by: 'erased-1' }],
+  );
 });
 
 eachDatabase(test, 'what is done in a transaction that fails is undone', async (t, fresh) => {
@@ -152,7 +155,7 @@ eachDatabase(test, 'what is done in a transaction that fails is undone', async (
   const before = await seen(opened, place);
   await t.throwsAsync(
     opened.database.forTenant(TENANT).transaction(async (entities) => {
-      t.true((await pseudonymize(opened.named, entities, ADA, 'erased-1')) > 0);
+      await pseudonymize(opened.named, entities, ADA, 'erased-1');
       throw new Error('not so');
     }),
     { message: 'not so' },

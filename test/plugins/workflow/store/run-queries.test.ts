@@ -73,6 +73,10 @@ eachDatabase(test, 'a run and its parts are found by their ids', async (t, fresh
   t.deepEqual(await queries.step({ ...place, stepId: one.id }), one);
   const elsewhere = { tenantId: TENANT, runId: (await start()).id };
   t.is(await queries.step({ ...elsewhere, stepId: one.id }), undefined);
+  t.deepEqual(await queries.runAndStep(TENANT, one.id), { runId: run.id, step: one });
+  t.is(await queries.runAndStep(OTHER_TENANT, one.id), undefined);
+  for (const id of [run.id, '', '\0', '\ud800', `' or 1=1 --`])
+    t.is(await queries.runAndStep(TENANT, id), undefined);
   for (const nowhere of [
     { ...place, tenantId: OTHER_TENANT },
     { ...place, runId: '\0' },

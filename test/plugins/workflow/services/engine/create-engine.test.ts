@@ -77,13 +77,13 @@ function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
     },
     store: {
       read: async ({ tenantId, runId }) => (isHere(tenantId, runId, 'run') ? run : undefined),
-      runOfStep: async (tenantId, id) => (isHere(tenantId, id, 'step') ? 'run' : undefined),
     },
     queries: {
       head: async ({ tenantId, runId }) => (isHere(tenantId, runId, 'run') ? run : undefined),
       begun: async () => new Map(),
       list: async () => ({ runs: [run], total: 1 }),
       step: async ({ stepId }) => (stepId === 'step' ? step : undefined),
+      runAndStep: async (tenantId, id) => (isHere(tenantId, id, 'step') ? { runId: 'run', step } : undefined),
       openTasks: async () => [],
       events: async () => ({ events: [], total: 0 }),
       eventsOfStep: async () => [],

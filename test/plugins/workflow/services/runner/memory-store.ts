@@ -115,10 +115,6 @@ export class MemoryStore {
         const state = this.#runs.get(runId)?.state;
         return state?.tenantId === tenantId ? structuredClone(state) : undefined;
       },
-      runOfStep: async (tenantId, stepId) =>
-        this.runs().find(
-          (run) => run.tenantId === tenantId && run.steps.values().some(({ id }) => id === stepId),
-        )?.id,
       commit: async (commit) => this.#commit(commit),
       due: async (limit) =>
         fair(this.runs().filter((run) => (run.wakeAt ?? Infinity) <= this.#now())).slice(0, limit),

@@ -63,13 +63,8 @@ export function keptRuns(define: Define): void {
     const run = runOf({}, [step]);
     await store.create({ state: run, events: [], sinks: [] });
     t.is(await store.read({ tenantId: OTHER_TENANT, runId: run.id }), undefined);
-    t.is(await store.runOfStep(OTHER_TENANT, step.id), undefined);
-    t.is(await store.runOfStep(TENANT, step.id), run.id);
-    t.is(await store.runOfStep(TENANT, run.id), undefined);
-    for (const runId of ['', 'a\0b', '\ud800', `' or 1=1 --`]) {
+    for (const runId of ['', 'a\0b', '\ud800', `' or 1=1 --`])
       t.is(await store.read({ tenantId: TENANT, runId }), undefined);
-      t.is(await store.runOfStep(TENANT, runId), undefined);
-    }
   });
 
   define('steps that are large together are stored together', async (t, { store }) => {
