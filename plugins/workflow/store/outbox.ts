@@ -1,9 +1,9 @@
-import type { Database, Ids } from 'agent-gateway';
+import type { Ids } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunPlace } from '../contract/engine.ts';
 import { createEngineSql, nowSql } from './engine-sql.ts';
 import { createOutboxRows, READY, type ReachedRow, type RowKey, type WaitingRow } from './outbox-rows.ts';
-import type { WorkflowTables } from './tables.ts';
+import type { EngineStorage } from './tables.ts';
 
 /**
  * Events of one run that a sink does not have yet, taken for a while: no other process gets events of this run for this
@@ -28,11 +28,8 @@ export interface TakeRequest {
   readonly sink: string;
   readonly limit: number;
   readonly claimMs: number;
-  /**
-   * How many entries of a tenant may be taken, 0 for none; default: as many as there are. Called for tenants that have
-   * something due.
-   */
-  readonly room?: (tenantId: string) => number;
+  /** How many entries of a tenant may be taken, 0 for none. Called for tenants that have something due. */
+  readonly room: Room;
 }
 
 /** What was taken. */
@@ -74,15 +71,7 @@ export type Outbox = ReturnType<typeof createOutbox>;
  * the first row of a run makes the next one ready. If that process dies in between, the delivery is a minute late, and
  * no event is lost.
  */
-export function createOutbox({
-  database,
-  tables,
-  ids,
-}: {
-  readonly database: Database;
-  readonly tables: WorkflowTables;
-  readonly ids: Ids;
-}) {
+export function createOutbox({ database, tables, ids }: EngineStorage & { readonly ids: Ids }) {
   const run = createEngineSql(database);
   const rows = createOutboxRows(database, tables);
   const outbox = sql.table(tables.outbox.meta.tableName);
@@ -135,7 +124,7 @@ export function createOutbox({
    * those of one commit), fair over tenants (the first of each, then the second …), older first. Of several callers at
    * one time each gets other entries. The work of one call is bounded, however much waits.
    */
-  async function take({ sink, limit, claimMs, room: ask = () => limit }: TakeRequest): Promise<Taken> {
+  async function take({ sink, limit, claimMs, room: ask }: TakeRequest): Promise<Taken> {
     const room = roomOnce(ask);
     const isReleasing = await release(sink);
     const found = await someReady(sink, room, limit);
@@ -264,13 +253,7 @@ export function createOutbox({
      * anything for that long. Returns how many events of which sinks. Makes events ready, too, that a clock which was
      * ahead has put off.
      */
-    async forget({
-      olderThanMs,
-      here,
-    }: {
-      readonly olderThanMs: number;
-      readonly here: readonly string[];
-    }): Promise<readonly { readonly sink: string; readonly events: number }[]> {
+    async forget({ olderThanMs, here }: { readonly olderThanMs: number; readonly here: readonly string[] }) {
       const forgotten: { readonly sink: string; readonly events: number }[] = [];
       for (const sink of await sinksThatWait()) {
         await followClock(sink);

@@ -1,10 +1,10 @@
-import { type Database, eachRow, isStorableText, type TenantEntityManager } from 'agent-gateway';
+import { eachRow, isStorableText, type TenantEntityManager } from 'agent-gateway';
 import { storedName } from '../../records/contract.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
 import { readRun } from './run-rows.ts';
-import type { WorkflowTables } from './tables.ts';
+import type { EngineStorage, WorkflowTables } from './tables.ts';
 
 /** Whose runs. */
 interface ArchiveScope {
@@ -46,13 +46,7 @@ export async function deleteRuns(
 }
 
 /** Runs in tables of the database, for data protection: taking them out and deleting them. */
-export function createRunArchive({
-  database,
-  tables,
-}: {
-  readonly database: Database;
-  readonly tables: WorkflowTables;
-}) {
+export function createRunArchive({ database, tables }: EngineStorage) {
   /** Ids of runs, oldest first, in pages. */
   async function* idsOf(entities: TenantEntityManager, scope: ArchiveScope): AsyncGenerator<string[]> {
     const query = { by: ['startedAt', 'id'], fields: ['startedAt', 'id'], page: BATCH } as const;

@@ -1,4 +1,4 @@
-import { type Database, isStorableText, type PlainWhere } from 'agent-gateway';
+import { isStorableText, type PlainWhere } from 'agent-gateway';
 import type { RunPlace, RunQuery } from '../contract/engine.ts';
 import type { RunStatus } from '../contract/runs.ts';
 import type { NewEvent } from '../services/core/commands.ts';
@@ -8,7 +8,7 @@ import { findRow, toText } from './rows.ts';
 import { type RunRow, runHead } from './run-rows.ts';
 import { findStart } from './run-writes.ts';
 import { stepState } from './step-rows.ts';
-import type { WorkflowTables } from './tables.ts';
+import type { EngineStorage } from './tables.ts';
 
 /** A run without its steps. Raw: what leaves the engine is redacted where it is shown. */
 export type RunHead = Omit<RunState, 'steps'>;
@@ -42,13 +42,7 @@ export type RunQueries = ReturnType<typeof createRunQueries>;
  * What is shown of runs, out of tables of the database. Each method sees one tenant; it does not find what belongs to
  * another. The methods change nothing and throw only what the database throws.
  */
-export function createRunQueries({
-  database,
-  tables,
-}: {
-  readonly database: Database;
-  readonly tables: WorkflowTables;
-}) {
+export function createRunQueries({ database, tables }: EngineStorage) {
   /** Status and last event number of a run, as cheaply as can be. */
   const position = ({ tenantId, runId }: RunPlace): Promise<RunPosition | undefined> =>
     findRow(database.forTenant(tenantId), tables.runs, { id: runId }, ['status', 'seq']);

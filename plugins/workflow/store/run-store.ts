@@ -1,4 +1,4 @@
-import { type Database, isUniqueViolation } from 'agent-gateway';
+import { isUniqueViolation } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunPlace } from '../contract/engine.ts';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
@@ -7,7 +7,7 @@ import { createEngineSql, nowSql } from './engine-sql.ts';
 import { findRow } from './rows.ts';
 import { readRun } from './run-rows.ts';
 import { commitWrites, creationWrites, findStart } from './run-writes.ts';
-import type { WorkflowTables } from './tables.ts';
+import type { EngineStorage } from './tables.ts';
 import { createWorkerLeases } from './worker-leases.ts';
 
 /** Attempts to store a run while the conflicting run disappears each time. */
@@ -28,9 +28,7 @@ export function createRunStore({
   database,
   tables,
   runEvents = () => [],
-}: {
-  readonly database: Database;
-  readonly tables: WorkflowTables;
+}: EngineStorage & {
   /** More writes of each commit; default: none. */
   readonly runEvents?: RunEventWrites | undefined;
 }): RunStore {

@@ -1,4 +1,4 @@
-import type { EntityRegistration, Migration } from 'agent-gateway';
+import type { Database, EntityRegistration, Migration } from 'agent-gateway';
 import { definitionTable } from './definition-store.ts';
 import { eventTable } from './event-rows.ts';
 import {
@@ -18,6 +18,12 @@ import { workerTable } from './worker-leases.ts';
 
 /** The tables of one engine: `<name>_runs`, `<name>_steps` … All but `workers` belong to tenants. */
 export type WorkflowTables = ReturnType<typeof workflowTables>;
+
+/** The tables of one engine, and where they are. */
+export interface EngineStorage {
+  readonly database: Database;
+  readonly tables: WorkflowTables;
+}
 
 /** The tables of an engine. `name` is `[a-z][a-z0-9]{0,15}`, once in a database; throws for any other. */
 export function workflowTables(name: string) {

@@ -3,7 +3,6 @@ import type { InferEntity } from '@mikro-orm/core';
 import {
   type Clock,
   column,
-  type Database,
   defineEntity,
   type Ids,
   isStorableText,
@@ -14,7 +13,7 @@ import {
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { Graph } from '../contract/graph.ts';
 import { entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
-import type { WorkflowTables } from './tables.ts';
+import type { EngineStorage } from './tables.ts';
 
 /** A version of a graph. It never changes. Times are milliseconds since the epoch. */
 export interface StoredVersion {
@@ -90,9 +89,7 @@ export async function withFreeNumber<T>(store: () => Promise<T>): Promise<T> {
 }
 
 /** What versions are kept with. */
-export interface VersionsParts {
-  readonly database: Database;
-  readonly tables: WorkflowTables;
+export interface VersionsParts extends EngineStorage {
   readonly clock: Clock;
   readonly ids: Ids;
 }

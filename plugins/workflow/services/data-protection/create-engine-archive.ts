@@ -1,5 +1,4 @@
 import {
-  type Database,
   eachRow,
   forEachLimited,
   GatewayError,
@@ -12,7 +11,7 @@ import { WorkflowErrors } from '../../contract.ts';
 import { retainedRuns } from '../../store/ended-runs.ts';
 import { pseudonymize } from '../../store/personal-traces.ts';
 import { createRunArchive, runsIn } from '../../store/run-archive.ts';
-import type { DefinitionTables, WorkflowTables } from '../../store/tables.ts';
+import type { DefinitionTables, EngineStorage, WorkflowTables } from '../../store/tables.ts';
 import { storedVersion } from '../../store/versions.ts';
 import { redactGraph, versionRecord } from '../definitions/definition-record.ts';
 import { toEventRecord, toRunRecord, toStepRecord } from '../views/records.ts';
@@ -24,9 +23,7 @@ const PAGE = 20;
 const CANCELLED = 8;
 
 /** What an archive works with. */
-export interface EngineArchiveParts {
-  readonly database: Database;
-  readonly tables: WorkflowTables;
+export interface EngineArchiveParts extends EngineStorage {
   /** Only if the engine has definitions: they name users, too. */
   readonly definitions?: DefinitionTables;
   readonly redactor: Redactor;

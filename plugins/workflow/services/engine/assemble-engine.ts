@@ -1,5 +1,4 @@
 import type { Database, Scope } from 'agent-gateway';
-import type { WorkflowEngine } from '../../contract/engine.ts';
 import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { EventSink } from '../../contract/event-sinks.ts';
 import type { WorkflowMetrics } from '../../metrics.ts';
@@ -8,9 +7,9 @@ import { createOutbox } from '../../store/outbox.ts';
 import { createRunQueries } from '../../store/run-queries.ts';
 import { createRunStore } from '../../store/run-store.ts';
 import { gatewayTables, type WorkflowTables } from '../../store/tables.ts';
-import { createVersions, type Versions } from '../../store/versions.ts';
+import { createVersions } from '../../store/versions.ts';
 import { createRelay } from '../delivery/relay.ts';
-import { createFollowers, type Followers } from '../follow/create-followers.ts';
+import { createFollowers } from '../follow/create-followers.ts';
 import { compileGraph } from '../graph/compile-graph.ts';
 import { createGraphs } from '../graphs.ts';
 import { createExecute } from '../nodes/create-execute.ts';
@@ -18,7 +17,6 @@ import type { NodeTypes } from '../ports/execution.ts';
 import type { Timers } from '../ports/runtime.ts';
 import { createNotifier, type ReplicaMessages } from '../replica-messages.ts';
 import { createRunner } from '../runner/create-runner.ts';
-import type { Runner } from '../runner/runner.ts';
 import { type Redactor, redactingStore } from '../views/redaction.ts';
 import { createEngine } from './create-engine.ts';
 
@@ -42,21 +40,10 @@ interface AssemblyParts extends EngineSetup {
 }
 
 /** An engine that is put together, with those of its parts that have a life. */
-export interface AssembledEngine {
-  readonly engine: WorkflowEngine;
-  readonly versions: Versions;
-  readonly runner: Runner;
-  readonly followers: Followers;
-  readonly relay: Pick<ReturnType<typeof createRelay>, 'forget' | 'idle'>;
-  /** Delivers events that wait for their sinks; a failure is logged, and they go on waiting. */
-  relayNow(signal: AbortSignal): Promise<void>;
-}
+export type AssembledEngine = ReturnType<typeof assembleEngine>;
 
 /** Puts an engine together. Nothing of it runs yet. */
-export function assembleEngine(
-  scope: Pick<Scope, 'services' | 'log' | 'signal'>,
-  parts: AssemblyParts,
-): AssembledEngine {
+export function assembleEngine(scope: Pick<Scope, 'services' | 'log' | 'signal'>, parts: AssemblyParts) {
   const { database, tables, types, limits, sinks, redactor, metrics, messages, timers } = parts;
   const { clock, ids, hints: queue, events, durableEvents, tenants } = scope.services;
   const log = scope.log.child({ engine: tables.name });
@@ -98,6 +85,7 @@ export function assembleEngine(
     },
   });
 
+  /** Delivers events that wait for their sinks; a failure is logged, and they go on waiting. */
   async function relayNow(signal: AbortSignal, to?: readonly string[]): Promise<void> {
     await relay
       .relay(signal, to)

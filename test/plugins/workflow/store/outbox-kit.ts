@@ -33,6 +33,7 @@ export async function openOutbox(t: ExecutionContext, fresh: FreshDatabase) {
     const entries: OutboxEntry[] = [];
     for (let hasMore = true; hasMore && entries.length < limit; ) {
       const taken = await outbox.take({
+        room: () => 1_000,
         sink: 'hooks',
         claimMs: LONG,
         ...request,
