@@ -42,16 +42,9 @@ interface Claim {
 
 type Claims = ReadonlyMap<string, Claim>;
 
-/** Sends due deliveries. Each subscription has a queue of its own, with one delivery in progress at a time. */
-export interface Dispatcher {
-  /** Starts a search for due deliveries. */
-  wake(): void;
-  /** The same; resolves when the search (not the deliveries) has ended. */
-  sweep(): Promise<void>;
-  /** Stops. Deliveries that are still in progress when `signal` aborts go back to their queues unchanged. */
-  finish(signal: AbortSignal): Promise<void>;
-}
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
+/** Sends due deliveries. Each subscription has a queue of its own, with one delivery in progress at a time. */
 export function createDispatcher(parts: {
   readonly deliveries: DeliveryStore;
   readonly subscriptions: Pick<SubscriptionStore, 'findAll' | 'noteDelivered' | 'noteFailed'>;
@@ -65,7 +58,7 @@ export function createDispatcher(parts: {
   readonly log: Logger;
   readonly counted: (result: AttemptResult) => void;
   readonly changed: () => void;
-}): Dispatcher {
+}) {
   const { deliveries, subscriptions, genes, send, apply, backoff, clock, ids, log, counted, changed } = parts;
   const busy = new Map<string, Promise<void>>();
   const places = new Bulkhead(PLACES, clock);
@@ -229,6 +222,7 @@ export function createDispatcher(parts: {
     } while (lookAgain && !isEnding);
   }
 
+  /** Starts a search for due deliveries; resolves when the search (not the deliveries) has ended. */
   function sweep(): Promise<void> {
     if (isEnding) return Promise.resolve();
     lookAgain = looking !== undefined;
@@ -238,6 +232,7 @@ export function createDispatcher(parts: {
     return looking;
   }
 
+  /** The same, without waiting for it. */
   function wake(): void {
     sweep().catch((err: unknown) => log.warn({ err }, 'deliveries wait: the database does not answer'));
   }
@@ -245,7 +240,8 @@ export function createDispatcher(parts: {
   return {
     wake,
     sweep,
-    async finish(signal) {
+    /** Stops. Deliveries that are still in progress when `signal` aborts go back to their queues unchanged. */
+    async finish(signal: AbortSignal): Promise<void> {
       isEnding = true;
       const abort = () => stop.abort(signal.reason);
       if (signal.aborted) abort();

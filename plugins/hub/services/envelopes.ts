@@ -18,23 +18,9 @@ export interface Signer {
   readonly kind: 'node' | 'hub';
 }
 
-/** Checks envelopes. */
-export interface Envelopes {
-  /**
-   * The signer of a request, verified on the received bytes. An envelope is accepted once, across all replicas and
-   * restarts.
-   *
-   * @throws hub.envelope-incomplete, hub.signature-invalid, hub.clock-skewed, hub.replayed; hub.signer-unknown
-   */
-  verify(request: SignedRequest, header: (name: string) => string | undefined): Promise<Signer>;
-  /** The same against the key of a node as it is being registered. */
-  holdsUnder(
-    publicKey: string,
-    nodeId: string,
-    request: SignedRequest,
-    header: (name: string) => string | undefined,
-  ): Promise<void>;
-}
+type Header = (name: string) => string | undefined;
+
+export type Envelopes = ReturnType<typeof createEnvelopes>;
 
 const PROBLEMS: Readonly<Record<EnvelopeProblem, () => GatewayError>> = {
   incomplete: () => HubErrors.envelopeIncomplete(),
@@ -42,17 +28,18 @@ const PROBLEMS: Readonly<Record<EnvelopeProblem, () => GatewayError>> = {
   clock: () => HubErrors.clockSkewed(`Its time may differ by ${CLOCK_SKEW_S} seconds`),
 };
 
+/** Checks envelopes. */
 export function createEnvelopes(parts: {
   readonly nodes: Pick<NodeStore, 'find' | 'spend'>;
   /** The public key (base64) of a hub, by its id. */
   readonly hubKey: (id: string) => Promise<string | undefined>;
   readonly clock: Pick<Clock, 'now'>;
-}): Envelopes {
+}) {
   const { nodes, hubKey, clock } = parts;
 
   async function check(
     request: SignedRequest,
-    header: (name: string) => string | undefined,
+    header: Header,
     keyOf: (signer: string) => Promise<{ readonly key: string; readonly kind: Signer['kind'] }>,
   ): Promise<Signer> {
     const envelope = readEnvelope(header);
@@ -69,7 +56,13 @@ export function createEnvelopes(parts: {
   }
 
   return {
-    verify: (request, header) =>
+    /**
+     * The signer of a request, verified on the received bytes. An envelope is accepted once, across all replicas and
+     * restarts.
+     *
+     * @throws hub.envelope-incomplete, hub.signature-invalid, hub.clock-skewed, hub.replayed; hub.signer-unknown
+     */
+    verify: (request: SignedRequest, header: Header) =>
       check(request, header, async (signer) => {
         const node = await nodes.find(signer);
         if (node !== undefined) return { key: node.publicKey, kind: 'node' };
@@ -78,7 +71,8 @@ export function createEnvelopes(parts: {
         throw HubErrors.signerUnknown();
       }),
 
-    async holdsUnder(publicKey, nodeId, request, header) {
+    /** The same against the key of a node as it is being registered. */
+    async holdsUnder(publicKey: string, nodeId: string, request: SignedRequest, header: Header) {
       await check(request, header, async (signer) => {
         if (signer !== nodeId) throw HubErrors.foreignNode();
         return { key: publicKey, kind: 'node' };

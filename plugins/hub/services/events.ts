@@ -33,22 +33,6 @@ export interface Accepted {
 }
 
 /** Accepts the events that nodes report, and stores a delivery for each subscriber. */
-export interface Events {
-  /**
-   * A reported gene; where it names no contributor, with this one. Undefined for a value that has not the form of a
-   * gene.
-   */
-  read(given: Readonly<Record<string, unknown>>, contributor: string): HubGene | undefined;
-  /**
-   * Accepts an event of a node together with its deliveries: when this resolves, they are stored, and survive a crash.
-   *
-   * @throws hub.foreign-contributor, hub.gene-revoked, hub.too-many-genes
-   */
-  accept(nodeId: string, reported: Reported): Promise<Accepted>;
-  /** Accepts an event that a hub has delivered to this gateway, for this gateway alone. */
-  acceptOwn(hubId: string, reported: Reported): Promise<Accepted>;
-}
-
 export function createEvents(parts: {
   readonly genes: GeneStore;
   readonly deliveries: Pick<DeliveryStore, 'accept' | 'full' | 'waitAtLeast'>;
@@ -60,7 +44,7 @@ export function createEvents(parts: {
   /** Notifies the dispatcher that something is due. */
   readonly wake: () => void;
   readonly counted: (type: HubEvent) => void;
-}): Events {
+}) {
   const { genes, deliveries, subscriptions, clock, ids, hasOwn, wake, counted } = parts;
 
   async function store(event: EventRow, rows: readonly DeliveryRow[]): Promise<Accepted> {
@@ -92,12 +76,21 @@ export function createEvents(parts: {
   });
 
   return {
-    read(given, contributor) {
+    /**
+     * A reported gene; where it names no contributor, with this one. Undefined for a value that has not the form of a
+     * gene.
+     */
+    read(given: Readonly<Record<string, unknown>>, contributor: string): HubGene | undefined {
       const named = given.contributorId === undefined ? { ...given, contributorId: contributor } : given;
       return readGene(named, new Date(clock.now()).toISOString());
     },
 
-    async accept(nodeId, reported) {
+    /**
+     * Accepts an event of a node together with its deliveries: when this resolves, they are stored, and survive a crash.
+     *
+     * @throws hub.foreign-contributor, hub.gene-revoked, hub.too-many-genes
+     */
+    async accept(nodeId: string, reported: Reported): Promise<Accepted> {
       const { type, gene } = reported;
       if (gene.contributorId !== nodeId && gene.contributorId !== ANONYMOUS)
         throw HubErrors.foreignContributor();
@@ -124,7 +117,8 @@ export function createEvents(parts: {
       return store(event, rows);
     },
 
-    acceptOwn(hubId, reported) {
+    /** Accepts an event that a hub has delivered to this gateway, for this gateway alone. */
+    acceptOwn(hubId: string, reported: Reported): Promise<Accepted> {
       const event = eventOf(hubId, reported, new Date(clock.now()));
       return store(event, hasOwn ? [deliveryOf(event, OWN, false)] : []);
     },

@@ -26,34 +26,15 @@ export interface HubAnswer {
   readonly body: unknown;
 }
 
-/** Calls hubs in the name of this node. */
-export interface HubCalls {
-  /** Sends a request signed with the node's key. Throws where there is no answer in time. */
-  signed(
-    hub: JoinedHub,
-    method: string,
-    path: string,
-    body: unknown,
-    signal?: AbortSignal,
-  ): Promise<HubAnswer>;
-  /** Sends a request with the hub's bearer key alone. */
-  plain(
-    hub: JoinedHub,
-    method: string,
-    path: string,
-    body?: unknown,
-    signal?: AbortSignal,
-  ): Promise<HubAnswer>;
-  /** The key (base64) with this id of one of the hubs; undefined where no hub that can be reached has it. */
-  hubKey(id: string): Promise<string | undefined>;
-}
+export type HubCalls = ReturnType<typeof createHubCalls>;
 
+/** Calls hubs in the name of this node. */
 export function createHubCalls(parts: {
   readonly hubs: readonly JoinedHub[];
   readonly node: () => Promise<{ readonly id: string; readonly key: SigningKey }>;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'bytes'>;
-}): HubCalls {
+}) {
   const { hubs, node, clock, ids } = parts;
   const known = new Map<string, { readonly keys: ReadonlyMap<string, string>; readonly at: number }>();
   const asking = new Map<string, Promise<void>>();
@@ -119,7 +100,8 @@ export function createHubCalls(parts: {
   }
 
   return {
-    async signed(hub, method, path, body, signal) {
+    /** Sends a request signed with the node's key. Throws where there is no answer in time. */
+    async signed(hub: JoinedHub, method: string, path: string, body: unknown, signal?: AbortSignal) {
       const text = JSON.stringify(body);
       const { id, key } = await node();
       const nonce = ids.bytes(16).toString('hex');
@@ -130,9 +112,11 @@ export function createHubCalls(parts: {
       );
       return call(hub, method, path, text, envelope, signal);
     },
-    plain: (hub, method, path, body, signal) =>
+    /** Sends a request with the hub's bearer key alone. */
+    plain: (hub: JoinedHub, method: string, path: string, body?: unknown, signal?: AbortSignal) =>
       call(hub, method, path, body === undefined ? undefined : JSON.stringify(body), {}, signal),
-    async hubKey(id) {
+    /** The key (base64) with this id of one of the hubs; undefined where no hub that can be reached has it. */
+    async hubKey(id: string): Promise<string | undefined> {
       await Promise.all(hubs.map((hub) => refresh(hub, id)));
       return [...known.values()].find(({ keys }) => keys.has(id))?.keys.get(id);
     },

@@ -15,28 +15,16 @@ export interface SigningKey {
   readonly key: KeyObject;
 }
 
-/** The keys of the hub, and of this deployment as a node. They are made at the first use, and stored. */
-export interface Keys {
-  /** The published keys, the one in use first. */
-  published(): Promise<readonly (Omit<SigningKey, 'key'> & { readonly retiresAt: Date | null })[]>;
-  /**
-   * The key to sign with: the one that a subscriber knows, for as long as it is published and can be opened, else the
-   * one in use.
-   */
-  current(knownId?: string): Promise<SigningKey>;
-  /** This deployment's key as a node; it is not rotated, since the key is the node's identity. */
-  node(): Promise<SigningKey>;
-  /** Puts a new key in use. The previous one stays published for the overlap. */
-  rotate(): Promise<SigningKey>;
-}
+export type Keys = ReturnType<typeof createKeys>;
 
+/** The keys of the hub, and of this deployment as a node. They are made at the first use, and stored. */
 export function createKeys(parts: {
   readonly store: KeyStore;
   readonly seal: Seal;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Milliseconds. */
   readonly overlap: number;
-}): Keys {
+}) {
   const { store, seal, clock, overlap } = parts;
   const opened = new Map<string, SigningKey>();
 
@@ -89,16 +77,23 @@ export function createKeys(parts: {
   }
 
   return {
+    /** The published keys, the one in use first. */
     // Private keys stay sealed: where SVC_SECRET_KEY is another one, a rotation puts a key in use that it opens.
     published: async () =>
       (await live('hub')).map(({ id, publicKey, retiresAt }) => ({ id, publicKey, retiresAt })),
-    async current(knownId) {
+    /**
+     * The key to sign with: the one that a subscriber knows, for as long as it is published and can be opened, else the
+     * one in use.
+     */
+    async current(knownId?: string): Promise<SigningKey> {
       const rows = await live('hub');
       const known = rows.find(({ id, privateKey }) => id === knownId && seal.opens(privateKey, placeOf(id)));
       return open(known ?? rows[0]!);
     },
+    /** This deployment's key as a node; it is not rotated, since the key is the node's identity. */
     node: async () => open((await live('node'))[0]!),
-    async rotate() {
+    /** Puts a new key in use. The previous one stays published for the overlap. */
+    async rotate(): Promise<SigningKey> {
       await store.forget(new Date(clock.now()));
       const [newest] = await store.of('hub');
       await make('hub', (newest?.generation ?? 0) + 1);

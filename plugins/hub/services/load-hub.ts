@@ -5,19 +5,13 @@ import { hubMetrics } from './metrics.ts';
 import { isUsed } from './open-database.ts';
 import type { Experience, Hub } from './open-hub.ts';
 
-/** What the hub does, loaded at the first use: a gateway that is neither hub nor node pays for none of it. */
-export interface HubLoader {
-  load(): Promise<Hub>;
-  /** The hub where it is in use, or an earlier process has used it; else undefined. */
-  inUse(): Promise<Hub | undefined>;
-  /** Ends deliveries; those still in progress when `signal` aborts go back to their queues. */
-  finish(signal: AbortSignal): Promise<void>;
-  /** Ends what was loaded. */
-  close(): Promise<void>;
-}
+export type HubLoader = ReturnType<typeof createHubLoader>;
 
-/** Makes the loader. Throws a ConfigurationError, which stops the start, where the delays are not five durations. */
-export function createHubLoader(scope: Scope<HubSettings>, experience: Experience): HubLoader {
+/**
+ * What the hub does, loaded at the first use: a gateway that is neither hub nor node pays for none of it. Throws a
+ * ConfigurationError, which stops the start, where the delays are not five durations.
+ */
+export function createHubLoader(scope: Scope<HubSettings>, experience: Experience) {
   const { services, config: settings, log } = scope;
   const backoff = readBackoff(settings.delivery_backoff);
   if (backoff === undefined)
@@ -44,15 +38,18 @@ export function createHubLoader(scope: Scope<HubSettings>, experience: Experienc
 
   return {
     load,
-    async inUse() {
+    /** The hub where it is in use, or an earlier process has used it; else undefined. */
+    async inUse(): Promise<Hub | undefined> {
       if (hub.begun !== undefined) return hub.begun;
       wasUsed ??= isNode || isUsed(services, settings.db_path);
       return wasUsed ? load() : undefined;
     },
-    async finish(signal) {
+    /** Ends deliveries; those still in progress when `signal` aborts go back to their queues. */
+    async finish(signal: AbortSignal): Promise<void> {
       await (await hub.begun)?.dispatcher.finish(signal);
     },
-    async close() {
+    /** Ends what was loaded. */
+    async close(): Promise<void> {
       isClosed = true;
       await (await hub.begun)?.close();
     },

@@ -22,17 +22,9 @@ interface Standing {
   readonly next: number;
 }
 
-/** This gateway as a node of other hubs: registration, subscription, and heartbeats. */
-export interface Membership {
-  /**
-   * Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Concurrent calls share the
-   * work. Never throws.
-   */
-  keep(signal: AbortSignal): Promise<void>;
-  /** Notes that the hub does not know this node (any more). */
-  forget(hubUrl: string): void;
-}
+export type Membership = ReturnType<typeof createMembership>;
 
+/** This gateway as a node of other hubs: registration, subscription, and heartbeats. */
 export function createMembership(parts: {
   readonly hubs: readonly JoinedHub[];
   readonly calls: HubCalls;
@@ -41,7 +33,7 @@ export function createMembership(parts: {
   readonly endpoint: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-}): Membership {
+}) {
   const { hubs, calls, node, endpoint, clock, log } = parts;
   const standings = new Map<string, Standing>();
   const underWay = new Map<string, Promise<void>>();
@@ -112,12 +104,15 @@ export function createMembership(parts: {
   }
 
   return {
-    keep: async (signal) => {
+    /**
+     * Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Concurrent calls share the
+     * work. Never throws.
+     */
+    async keep(signal: AbortSignal): Promise<void> {
       await Promise.all(hubs.map((hub) => kept(hub, signal)));
     },
-    forget(hubUrl) {
-      standings.delete(hubUrl);
-    },
+    /** Notes that the hub does not know this node (any more). */
+    forget: (hubUrl: string) => void standings.delete(hubUrl),
   };
 }
 

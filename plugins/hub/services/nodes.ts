@@ -1,5 +1,5 @@
 import { type Clock, DEFAULT_TENANT_ID, type Egress, type Page } from 'agent-gateway';
-import { decideConfirmation, decideRegistration, type NodeStatus, statusOf } from '../rules/registration.ts';
+import { decideConfirmation, decideRegistration, statusOf } from '../rules/registration.ts';
 import type { NodeStore } from '../store/nodes.ts';
 import type { NodeRow } from '../store/tables.ts';
 import { HubErrors } from './errors.ts';
@@ -16,41 +16,17 @@ export interface NodeClaim {
 }
 
 /** The registry of nodes (decisions 3.6). */
-export interface Nodes {
-  /**
-   * Registers a node, or notes that a known one was seen. A known id keeps its key: a different key flags both, and
-   * neither counts until an operator has decided.
-   *
-   * @param proveOwner throws unless the owner of the key has signed this registration; called where the endpoint has
-   * changed
-   * @throws egress.denied, hub.node-conflict, hub.too-many-nodes
-   */
-  register(claim: NodeClaim, proveOwner: () => Promise<void>): Promise<'new' | 'known'>;
-  /** @throws hub.node-not-found, hub.node-conflict */
-  heartbeat(id: string): Promise<void>;
-  /**
-   * Removes a node: at its own request, or, contested or not, at an operator's. @throws hub.node-not-found,
-   * hub.node-conflict
-   */
-  remove(id: string, by: 'node' | 'operator'): Promise<void>;
-  /** Records the operator's decision about which key is right. @throws hub.node-not-found, hub.third-key */
-  confirm(id: string, publicKey: string): Promise<NodeRow>;
-  list(page: Page): Promise<[NodeRow[], number]>;
-  status(node: NodeRow): NodeStatus;
-  /** @throws hub.node-not-found, hub.node-conflict */
-  requireUncontested(id: string): Promise<NodeRow>;
-}
-
 export function createNodes(parts: {
   readonly store: NodeStore;
   readonly egress: Pick<Egress, 'check'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Notifies the dashboard of a change. */
   readonly changed: () => void;
-}): Nodes {
+}) {
   const { store, egress, clock, changed } = parts;
   const now = () => new Date(clock.now());
 
+  /** @throws hub.node-not-found, hub.node-conflict */
   async function requireUncontested(id: string): Promise<NodeRow> {
     const node = await store.find(id);
     if (node === undefined) throw HubErrors.nodeNotFound();
@@ -75,7 +51,15 @@ export function createNodes(parts: {
   }
 
   return {
-    async register(claim, proveOwner) {
+    /**
+     * Registers a node, or notes that a known one was seen. A known id keeps its key: a different key flags both, and
+     * neither counts until an operator has decided.
+     *
+     * @param proveOwner throws unless the owner of the key has signed this registration; called where the endpoint has
+     * changed
+     * @throws egress.denied, hub.node-conflict, hub.too-many-nodes
+     */
+    async register(claim: NodeClaim, proveOwner: () => Promise<void>): Promise<'new' | 'known'> {
       await egress.check(DEFAULT_TENANT_ID, claim.endpoint);
       const { id, endpoint, publicKey, capabilities } = claim;
       if ((await store.find(id)) === undefined) {
@@ -97,19 +81,25 @@ export function createNodes(parts: {
       return 'known';
     },
 
-    async heartbeat(id) {
+    /** @throws hub.node-not-found, hub.node-conflict */
+    async heartbeat(id: string): Promise<void> {
       await requireUncontested(id);
       await store.seen(id, now());
     },
 
-    async remove(id, by) {
+    /**
+     * Removes a node: at its own request, or, contested or not, at an operator's. @throws hub.node-not-found,
+     * hub.node-conflict
+     */
+    async remove(id: string, by: 'node' | 'operator'): Promise<void> {
       if (by === 'node') await requireUncontested(id);
       else if ((await store.find(id)) === undefined) throw HubErrors.nodeNotFound();
       await store.remove(id);
       changed();
     },
 
-    async confirm(id, publicKey) {
+    /** Records the operator's decision about which key is right. @throws hub.node-not-found, hub.third-key */
+    async confirm(id: string, publicKey: string): Promise<NodeRow> {
       await store.change(id, async (node, write) => {
         if (node === undefined) throw HubErrors.nodeNotFound();
         const decision = decideConfirmation(node, publicKey);
@@ -122,8 +112,8 @@ export function createNodes(parts: {
       return requireUncontested(id);
     },
 
-    list: (page) => store.page(page),
-    status: (node) => statusOf(node, now()),
+    list: (page: Page) => store.page(page),
+    status: (node: NodeRow) => statusOf(node, now()),
     requireUncontested,
   };
 }

@@ -18,24 +18,13 @@ const DEADLINE_MS = 30_000;
  * Snapshots of the state of the hub. They name no owner and no path of a callback, since every caller that may read the
  * hub gets them.
  */
-export interface Snapshots {
-  take(): Promise<object>;
-  /** Notifies readers that the state has changed. */
-  changed(): void;
-  /**
-   * Resolves at the next change, but not before `least` milliseconds and not after `most`: nodes expire without any
-   * event.
-   */
-  nextChange(least: number, most: number, signal: AbortSignal): Promise<void>;
-}
-
 export function createSnapshots(parts: {
   readonly nodes: Pick<NodeStore, 'page'>;
   readonly genes: Pick<GeneStore, 'newest'>;
   readonly subscriptions: Pick<SubscriptionStore, 'page'>;
   readonly deliveries: Pick<DeliveryStore, 'counts'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-}): Snapshots {
+}) {
   const { nodes, genes, subscriptions, deliveries, clock } = parts;
   const waiting = new Set<() => void>();
   const recent = createSharedCache<object>({
@@ -96,11 +85,16 @@ export function createSnapshots(parts: {
 
   return {
     take: async () => recent.get('state'),
-    changed() {
+    /** Notifies readers that the state has changed. */
+    changed(): void {
       for (const wake of waiting) wake();
       waiting.clear();
     },
-    async nextChange(least, most, signal) {
+    /**
+     * Resolves at the next change, but not before `least` milliseconds and not after `most`: nodes expire without any
+     * event.
+     */
+    async nextChange(least: number, most: number, signal: AbortSignal): Promise<void> {
       if (signal.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, most);

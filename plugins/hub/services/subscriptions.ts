@@ -1,6 +1,6 @@
 import { type Clock, DEFAULT_TENANT_ID, type Egress, type Ids, type Page } from 'agent-gateway';
 import type { HubEvent } from '../contract.ts';
-import type { DeadLetter, DeliveryCounts, DeliveryStore } from '../store/deliveries.ts';
+import type { DeliveryCounts, DeliveryStore } from '../store/deliveries.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 import type { SubscriptionRow } from '../store/tables.ts';
 import { HubErrors } from './errors.ts';
@@ -24,26 +24,9 @@ export type Reach = { readonly owner: string } | 'all';
 /** A subscription with the counts of its deliveries. */
 export type Shown = SubscriptionRow & { readonly counts: DeliveryCounts };
 
-/** The subscriptions of owners. */
-export interface Subscriptions {
-  /** @throws egress.denied, hub.too-many-subscriptions */
-  add(owner: string, wanted: Wanted): Promise<Shown>;
-  list(reach: Reach, page: Page): Promise<[readonly Shown[], number]>;
-  /** @throws hub.subscription-not-found */
-  get(reach: Reach, id: string): Promise<Shown>;
-  /** Removes it with its deliveries. @throws hub.subscription-not-found */
-  remove(reach: Reach, id: string): Promise<void>;
-  /** @throws hub.subscription-not-found */
-  deadLetters(reach: Reach, id: string, page: Page): Promise<[readonly DeadLetter[], number]>;
-  /**
-   * Queues one dead letter, or all, again. Returns their number. @throws hub.subscription-not-found,
-   * hub.dead-letter-not-found
-   */
-  revive(reach: Reach, id: string, letter: string | undefined): Promise<number>;
-}
-
 const NOTHING: DeliveryCounts = { waiting: 0, dead: 0 };
 
+/** The subscriptions of owners. */
 export function createSubscriptions(parts: {
   readonly store: SubscriptionStore;
   readonly deliveries: Pick<DeliveryStore, 'counts' | 'deadLetters' | 'revive'>;
@@ -53,7 +36,7 @@ export function createSubscriptions(parts: {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly wake: () => void;
   readonly changed: () => void;
-}): Subscriptions {
+}) {
   const { store, deliveries, keys, egress, clock, ids, wake, changed } = parts;
 
   async function find(reach: Reach, id: string): Promise<SubscriptionRow> {
@@ -81,7 +64,8 @@ export function createSubscriptions(parts: {
   }
 
   return {
-    async add(owner, { callbackUrl, events, minConfidence }) {
+    /** @throws egress.denied, hub.too-many-subscriptions */
+    async add(owner: string, { callbackUrl, events, minConfidence }: Wanted): Promise<Shown> {
       await egress.check(DEFAULT_TENANT_ID, callbackUrl);
       const subscription: SubscriptionRow = {
         id: ids.uuid(),
@@ -104,27 +88,34 @@ export function createSubscriptions(parts: {
       return { ...subscription, counts: NOTHING };
     },
 
-    async list(reach, page) {
+    async list(reach: Reach, page: Page): Promise<[readonly Shown[], number]> {
       const [rows, total] = await store.page(reach === 'all' ? undefined : reach.owner, page);
       return [await shown(rows), total];
     },
 
-    async get(reach, id) {
+    /** @throws hub.subscription-not-found */
+    async get(reach: Reach, id: string): Promise<Shown> {
       return (await shown([await find(reach, id)]))[0]!;
     },
 
-    async remove(reach, id) {
+    /** Removes it with its deliveries. @throws hub.subscription-not-found */
+    async remove(reach: Reach, id: string): Promise<void> {
       await find(reach, id);
       await store.remove(id);
       changed();
     },
 
-    async deadLetters(reach, id, page) {
+    /** @throws hub.subscription-not-found */
+    async deadLetters(reach: Reach, id: string, page: Page) {
       await requireQueue(reach, id);
       return deliveries.deadLetters(id, page);
     },
 
-    async revive(reach, id, letter) {
+    /**
+     * Queues one dead letter, or all, again. Returns their number. @throws hub.subscription-not-found,
+     * hub.dead-letter-not-found
+     */
+    async revive(reach: Reach, id: string, letter: string | undefined): Promise<number> {
       await requireQueue(reach, id);
       const revived = await deliveries.revive(id, letter, new Date(clock.now()));
       if (letter !== undefined && revived === 0) throw HubErrors.deadLetterNotFound();

@@ -4,20 +4,10 @@ import type { GeneStore } from '../store/genes.ts';
 /** Milliseconds by which the clocks of replicas may differ: each read goes back by so much. */
 const OVERLAP_MS = 10_000;
 
-/** Revoked genes, in memory: a search checks each gene that it finds. */
-export interface Tombstones {
-  /**
-   * Reads tombstones that are newer than the last read. Resolves when all that were stored before the call are known.
-   */
-  refresh(): Promise<void>;
-  /** Whether this node's copy of a gene must be left out of results. */
-  cover(nodeId: string, geneId: string): boolean;
-}
+export type Tombstones = ReturnType<typeof createTombstones>;
 
-export function createTombstones(
-  store: Pick<GeneStore, 'tombstonesSince'>,
-  clock: Pick<Clock, 'now'>,
-): Tombstones {
+/** Revoked genes, in memory: a search checks each gene that it finds. */
+export function createTombstones(store: Pick<GeneStore, 'tombstonesSince'>, clock: Pick<Clock, 'now'>) {
   /** Genes that were promoted here before their node revoked them: the copies of other nodes are covered as well. */
   const everywhere = new Set<string>();
   const ofNode = new Set<string>();
@@ -39,7 +29,10 @@ export function createTombstones(
   }
 
   return {
-    refresh() {
+    /**
+     * Reads tombstones that are newer than the last read. Resolves when all that were stored before the call are known.
+     */
+    refresh(): Promise<void> {
       // Not the read that runs: it may have begun before the latest tombstone was stored.
       next ??= reading
         .catch(() => {})
@@ -50,6 +43,7 @@ export function createTombstones(
         });
       return next;
     },
-    cover: (nodeId, geneId) => everywhere.has(geneId) || ofNode.has(`${nodeId}\n${geneId}`),
+    /** Whether this node's copy of a gene must be left out of results. */
+    cover: (nodeId: string, geneId: string) => everywhere.has(geneId) || ofNode.has(`${nodeId}\n${geneId}`),
   };
 }
