@@ -4,7 +4,7 @@ import { GeneExchangeRef, HubAddressesRef, SharingPoliciesRef } from './contract
 import { geneRoutes } from './routes/genes.ts';
 import { sharedKnowledgeRoutes } from './routes/shared-knowledge.ts';
 import { globalSharingRoutes, tenantSharingRoutes } from './routes/sharing.ts';
-import { openGenes } from './services/open-evolution.ts';
+import { openGenes } from './services/open-genes.ts';
 import { createSharingData } from './services/personal-data.ts';
 import { openSharing } from './services/sharing/policies.ts';
 import { migrations } from './store/migrations.ts';

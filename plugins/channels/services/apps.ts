@@ -43,10 +43,9 @@ export interface AppChanges extends References {
   readonly enabled?: boolean | undefined;
 }
 
-/** What administrators do with channel apps (decisions 0.6, 1.10). Apps out of the caller's reach are not there. */
 export type Apps = ReturnType<typeof createApps>;
 
-/** Makes the service. */
+/** What administrators do with channel apps (decisions 0.6, 1.10). Apps out of the caller's reach are not there. */
 export function createApps(parts: {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly tenants: Pick<Tenants, 'get'>;

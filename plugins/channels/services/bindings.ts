@@ -14,9 +14,6 @@ import { ChannelErrors } from './errors.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** What administrators do with bindings (decisions 1.10). Bindings out of the caller's reach are not there. */
-export type Bindings = ReturnType<typeof createBindings>;
-
-/** Makes the service. */
 export function createBindings(parts: {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly clock: Pick<Clock, 'now'>;

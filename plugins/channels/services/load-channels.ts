@@ -8,21 +8,11 @@ import type { KnownSession } from './sessions.ts';
 /** Milliseconds between two removals of expired rows. An expired row is ignored even before it is removed. */
 export const EXPIRY_EVERY_MS = 10 * 60_000;
 
-/** What channels do, loaded at the first use: a gateway without channels pays for none of it. */
-export interface ChannelsLoader {
-  /** `undefined` until it was used. */
-  readonly loaded: Channels | undefined;
-  load(): Promise<Channels>;
-  /** The cookie session of a token by its hash; returned without a promise when it is cached. */
-  findSession(tokenHash: string): KnownSession | undefined | Promise<KnownSession | undefined>;
-  /** Removes expired rows. */
-  removeExpired(signal: AbortSignal): Promise<void>;
-  /** Ends what was loaded. */
-  close(): Promise<void>;
-}
-
-/** Makes the loader. Throws a ConfigurationError, which stops the start, for an address that cannot be used. */
-export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
+/**
+ * What channels do, loaded at the first use: a gateway without channels pays for none of it. Throws a
+ * ConfigurationError, which stops the start, for an address that cannot be used.
+ */
+export function createLoader(scope: Scope<ChannelsSettings>) {
   const { services, config } = scope;
   const addresses = addressesOf(config);
   if (config.hash_secret !== undefined && config.cookie_secure && isInsecure(addresses.publicUrl)) {
@@ -45,18 +35,22 @@ export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
   });
 
   return {
+    /** `undefined` until it was used. */
     get loaded() {
       return loaded;
     },
     load: channels.get,
-    findSession: (tokenHash) =>
+    /** The cookie session of a token by its hash; returned without a promise when it is cached. */
+    findSession: (tokenHash: string): KnownSession | undefined | Promise<KnownSession | undefined> =>
       loaded === undefined
         ? channels.get().then(({ sessions }) => sessions.find(tokenHash))
         : loaded.sessions.find(tokenHash),
-    async removeExpired(signal) {
+    /** Removes expired rows. */
+    async removeExpired(signal: AbortSignal): Promise<void> {
       const { deleteExpired } = await import('../store/logins.ts');
       await deleteExpired(services.database, new Date(services.clock.now()), signal);
     },
+    /** Ends what was loaded. */
     close: async () => (await channels.begun)?.close(),
   };
 }

@@ -41,7 +41,6 @@ export interface BegunLogin {
 /** A login that has succeeded. */
 export interface EndedLogin {
   readonly returnTo: string;
-  readonly tenantId: string;
   readonly userId: string;
   readonly bindingId: string;
   /** For the cookies. */
@@ -73,10 +72,10 @@ interface LoginsParts {
   readonly counted: Counted;
 }
 
-/** The way in through a channel (decisions 1.10). */
-export type Logins = ReturnType<typeof createLogins>;
-
-/** Makes the service. The process keeps no state of a login: each step may reach another replica. */
+/**
+ * The way in through a channel (decisions 1.10). The process keeps no state of a login: each step may reach another
+ * replica.
+ */
 export function createLogins(parts: LoginsParts) {
   const { database, tenants, secrets, apps, providers, clock, ids, counted } = parts;
 
@@ -155,7 +154,7 @@ export function createLogins(parts: LoginsParts) {
       createdAt: now,
       expiresAt: new Date(now.getTime() + SESSION_SECONDS * 1_000),
     });
-    return { returnTo: begun.returnTo, tenantId, userId, bindingId, token, csrf };
+    return { returnTo: begun.returnTo, userId, bindingId, token, csrf };
   }
 
   /** What `end` does, uncounted. */

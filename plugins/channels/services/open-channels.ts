@@ -1,21 +1,14 @@
 import type { KernelServices } from 'agent-gateway';
 import type { ChannelsSettings } from '../config.ts';
 import type { Addresses } from './addresses.ts';
-import { type Apps, createApps } from './apps.ts';
-import { type Bindings, createBindings } from './bindings.ts';
-import { type Counted, createLogins, type Logins } from './logins.ts';
+import { createApps } from './apps.ts';
+import { createBindings } from './bindings.ts';
+import { type Counted, createLogins } from './logins.ts';
 import { createProviders } from './providers/providers.ts';
-import { createSessions, type Sessions } from './sessions.ts';
+import { createSessions } from './sessions.ts';
 
 /** All that channels do. */
-export interface Channels {
-  readonly apps: Apps;
-  readonly bindings: Bindings;
-  readonly logins: Logins;
-  readonly sessions: Sessions;
-  /** Aborts the calls to providers that are in progress. */
-  close(): Promise<void>;
-}
+export type Channels = ReturnType<typeof openChannels>;
 
 /** Puts the parts together. */
 export function openChannels(given: {
@@ -24,7 +17,7 @@ export function openChannels(given: {
   readonly origins: Addresses['origins'];
   readonly publicUrl: string | undefined;
   readonly counted: Counted;
-}): Channels {
+}) {
   const { services, config, publicUrl, counted } = given;
   const sessions = createSessions(services);
   const providers = createProviders(given.origins);
@@ -42,6 +35,7 @@ export function openChannels(given: {
       hashSecret: config.hash_secret,
     }),
     sessions,
+    /** Aborts the calls to providers that are in progress. */
     close: providers.close,
   };
 }

@@ -24,9 +24,6 @@ const MAX_AGE_MS = 1_000;
 const MAX_SESSIONS = 10_000;
 
 /** The cookie sessions, as requests ask for them. */
-export type Sessions = ReturnType<typeof createSessions>;
-
-/** Makes them; nothing is cached yet. */
 export function createSessions(parts: {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly events: Pick<Events, 'emit'>;

@@ -4,14 +4,12 @@ import type { SharingPolicies } from '../contract.ts';
 import { createFederatedSearch } from './exchange/federated-search.ts';
 import { createGeneExchange } from './exchange/gene-exchange.ts';
 import { readHubAddresses } from './exchange/hub-addresses.ts';
-import { createHubClient } from './exchange/hub-client.ts';
+import { createHubSearch } from './exchange/hub-search.ts';
 import { createGeneDesk } from './genes/gene-desk.ts';
-
-type EvolutionScope = Scope<EvolutionSettings>;
 
 /** Opens the services for administering and exchanging genes. */
 export function openGenes(
-  scope: Pick<EvolutionScope, 'services' | 'config' | 'metric'>,
+  scope: Pick<Scope<EvolutionSettings>, 'services' | 'config' | 'metric'>,
   policies: SharingPolicies,
 ) {
   const { services, config: settings, metric } = scope;
@@ -30,12 +28,12 @@ export function openGenes(
     onShared: (genes) => shared.inc(genes),
   });
   const addresses = readHubAddresses(settings);
-  const hub = addresses.hubs.length === 0 ? undefined : createHubClient(addresses.hubs);
+  const searchHubs = addresses.hubs.length === 0 ? undefined : createHubSearch(addresses.hubs);
   return {
     exchange,
     addresses,
-    isFederated: hub !== undefined,
-    federatedSearch: createFederatedSearch({ ...services, policies, exchange, hub }),
+    isFederated: searchHubs !== undefined,
+    federatedSearch: createFederatedSearch({ ...services, policies, exchange, searchHubs }),
     desk: createGeneDesk({ ...services }),
     onServed: (genes: number) => served.inc(genes),
   };

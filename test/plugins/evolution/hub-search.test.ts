@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import evolution from '../../../plugins/evolution/plugin.ts';
-import { createHubClient } from '../../../plugins/evolution/services/exchange/hub-client.ts';
+import { createHubSearch } from '../../../plugins/evolution/services/exchange/hub-search.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 
 test('settings that no hub would accept stop the start, and are named', async (t) => {
@@ -39,7 +39,7 @@ test('of several hubs the genes that claim most come first, each once, and one t
     { ...shared, confidence: 0.6 },
   ]);
   const away = { url: 'http://127.0.0.1:9', apiKey: undefined };
-  const found = await createHubClient([first, away, other]).search('x', AbortSignal.timeout(10_000));
+  const found = await createHubSearch([first, away, other])('x', AbortSignal.timeout(10_000));
   t.deepEqual(found.slice(0, 3), [{ geneId: 'best', confidence: 0.9 }, shared, many[0]]);
   t.is(found.length, 204);
 });

@@ -14,28 +14,16 @@ const MAX_ANSWER = 64 * 1024;
 /** Connections to one host. */
 const CONNECTIONS = 16;
 
-/** The providers, over connections of their own. */
-export interface Providers {
-  /** Where the secrets of apps of a platform are sent. */
-  apiOf(platform: Platform): URL;
-  /** The page on which people log in. */
-  authorizeUrl(platform: Platform, departure: Departure): string;
-  /**
-   * The id of the user who came back, as from `Provider.identify`, within 25 s. Rejects with the reason of `signal`.
-   */
-  identify(platform: Platform, arrival: Arrival, signal: AbortSignal): Promise<string>;
-  /** Aborts the calls that are in progress. */
-  close(): Promise<void>;
-}
+export type Providers = ReturnType<typeof createProviders>;
 
 /**
- * Makes them; nothing is connected, and undici not loaded, before the first call. `timeout` in milliseconds, default
- * 25,000.
+ * The providers, over connections of their own; nothing is connected, and undici not loaded, before the first call.
+ * `timeout` in milliseconds, default 25,000.
  */
 export function createProviders(
   origins: Addresses['origins'],
   { timeout = TIMEOUT_MS }: { readonly timeout?: number } = {},
-): Providers {
+) {
   const all: Readonly<Record<Platform, Provider>> = {
     feishu: createFeishu(origins.feishu),
     weixin: createWeixin(origins.weixin),
@@ -64,10 +52,15 @@ export function createProviders(
   }
 
   return {
-    apiOf: (platform) => all[platform].api,
-    authorizeUrl: (platform, departure) => all[platform].authorizeUrl(departure),
+    /** Where the secrets of apps of a platform are sent. */
+    apiOf: (platform: Platform) => all[platform].api,
+    /** The page on which people log in. */
+    authorizeUrl: (platform: Platform, departure: Departure) => all[platform].authorizeUrl(departure),
 
-    async identify(platform, arrival, caller) {
+    /**
+     * The id of the user who came back, as from `Provider.identify`, within 25 s. Rejects with the reason of `caller`.
+     */
+    async identify(platform: Platform, arrival: Arrival, caller: AbortSignal): Promise<string> {
       assertOutsideTransaction(`the login at ${platform}`);
       const deadline = AbortSignal.timeout(timeout);
       const signal = AbortSignal.any([caller, deadline]);
@@ -82,6 +75,7 @@ export function createProviders(
       });
     },
 
+    /** Aborts the calls that are in progress. */
     close: agent.destroy,
   };
 }

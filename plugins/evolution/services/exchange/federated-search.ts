@@ -1,7 +1,7 @@
 import type { Database } from 'agent-gateway';
 import type { GeneExchange, SharingPolicies } from '../../contract.ts';
 import { type GeneRow, GeneTable } from '../../store/tables.ts';
-import type { HubClient } from './hub-client.ts';
+import type { SearchHubs } from './hub-search.ts';
 import { claimOf } from './shared-gene.ts';
 
 /** The result of a search in the hub. */
@@ -24,12 +24,13 @@ export function createFederatedSearch(parts: {
   readonly database: Pick<Database, 'forTenant'>;
   readonly policies: Pick<SharingPolicies, 'of'>;
   readonly exchange: Pick<GeneExchange, 'offer'>;
-  readonly hub: HubClient | undefined;
+  /** Undefined without a hub. */
+  readonly searchHubs: SearchHubs | undefined;
 }): FederatedSearch {
-  const { database, policies, exchange, hub } = parts;
+  const { database, policies, exchange, searchHubs } = parts;
   return async (tenantId, text, signal) => {
-    if (hub === undefined || !(await policies.of(tenantId)).mayConsume) return NOTHING;
-    const results = (await hub.search(text, signal)).slice(0, MAX_GENES);
+    if (searchHubs === undefined || !(await policies.of(tenantId)).mayConsume) return NOTHING;
+    const results = (await searchHubs(text, signal)).slice(0, MAX_GENES);
     const { imported } = await exchange.offer(tenantId, results);
     const hashes = results.flatMap((gene) => claimOf(gene)?.contentHash ?? []);
     if (hashes.length === 0) return NOTHING;

@@ -7,17 +7,14 @@ const TIMEOUT_MS = 5_000;
 /** Bytes of its answer at most. */
 const MAX_ANSWER = 1024 * 1024;
 
-/** The experience hubs that the operator has configured. */
-export interface HubClient {
-  /**
-   * Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each
-   * comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
-   */
-  search(text: string, signal: AbortSignal): Promise<readonly unknown[]>;
-}
+/**
+ * Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each comes
+ * once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
+ */
+export type SearchHubs = (text: string, signal: AbortSignal) => Promise<readonly unknown[]>;
 
-/** Makes it; nothing is connected before the first search. */
-export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
+/** Searches the experience hubs that the operator has configured. */
+export function createHubSearch(hubs: HubAddresses['hubs']): SearchHubs {
   async function ask(
     { url, apiKey }: HubAddresses['hubs'][number],
     text: string,
@@ -38,16 +35,14 @@ export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
     return results;
   }
 
-  return {
-    async search(text, caller) {
-      assertOutsideTransaction('a search in the experience hub');
-      const signal = AbortSignal.any([caller, AbortSignal.timeout(TIMEOUT_MS)]);
-      const answers = await Promise.allSettled(hubs.map((hub) => ask(hub, text, signal)));
-      caller.throwIfAborted();
-      const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-      if (found.length > 0) return merged(found);
-      throw ExchangeErrors.hubFailed(undefined, { cause: (answers[0] as PromiseRejectedResult).reason });
-    },
+  return async (text, caller) => {
+    assertOutsideTransaction('a search in the experience hub');
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(TIMEOUT_MS)]);
+    const answers = await Promise.allSettled(hubs.map((hub) => ask(hub, text, signal)));
+    caller.throwIfAborted();
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    if (found.length > 0) return merged(found);
+    throw ExchangeErrors.hubFailed(undefined, { cause: (answers[0] as PromiseRejectedResult).reason });
   };
 }
 

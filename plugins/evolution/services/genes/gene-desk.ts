@@ -8,7 +8,6 @@ import {
   armsSince,
   changeGene,
   type GeneFilter,
-  type GeneTotals,
   geneTotals,
   listGenes,
   revokeGenes,
@@ -38,55 +37,42 @@ export interface Wanted {
   readonly limit: number;
 }
 
-/** Shows genes to administrators, and records their decisions. */
-export interface GeneDesk {
-  totals(tenantId: string): Promise<GeneTotals>;
-  uplift(tenantId: string): Promise<Uplift>;
-  list(tenantId: string, filter: GeneFilter): Promise<[GeneRow[], number]>;
-  /** Throws `evolution.gene-not-found`. */
-  get(tenantId: string, id: string): Promise<GeneRow>;
-  /**
-   * Records a decision, which holds until an administrator decides otherwise; a revocation is final. Throws
-   * `evolution.gene-not-found`, `evolution.gene-revoked`.
-   */
-  decide(
-    tenantId: string,
-    id: string,
-    decision: Decision,
-    reason: string,
-  ): Promise<{ readonly before: GeneRow; readonly after: GeneRow }>;
-  /** Promoted genes for a task: those of its class first, then those whose words it names. */
-  recommend(tenantId: string, wanted: Wanted): Promise<readonly GeneRow[]>;
-}
+export type GeneDesk = ReturnType<typeof createGeneDesk>;
 
+/** Shows genes to administrators, and records their decisions. */
 export function createGeneDesk(parts: {
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string; id: string }): void };
   readonly durableEvents: Pick<DurableEvents, 'publish'>;
-}): GeneDesk {
+}) {
   const { database, clock, ids, events } = parts;
   const announce = createAnnounceMoves(parts.durableEvents);
 
   return {
-    totals: (tenantId) => geneTotals(database.forTenant(tenantId)),
+    totals: (tenantId: string) => geneTotals(database.forTenant(tenantId)),
 
-    async uplift(tenantId) {
+    async uplift(tenantId: string): Promise<Uplift> {
       const since = dayOf(new Date(clock.now() - UPLIFT_DAYS * DAY_MS));
       const { advised, holdout } = await armsSince(database.forTenant(tenantId), since);
       return upliftOf(advised, holdout);
     },
 
-    list: (tenantId, filter) => listGenes(database.forTenant(tenantId), filter),
+    list: (tenantId: string, filter: GeneFilter) => listGenes(database.forTenant(tenantId), filter),
 
-    async get(tenantId, id) {
+    /** Throws `evolution.gene-not-found`. */
+    async get(tenantId: string, id: string): Promise<GeneRow> {
       const [gene] = await database.forTenant(tenantId).rows(GeneTable, { id }, { limit: 1 });
       if (gene === undefined) throw GeneErrors.notFound();
       return gene;
     },
 
-    async decide(tenantId, id, decision, reason) {
+    /**
+     * Records a decision, which holds until an administrator decides otherwise; a revocation is final. Throws
+     * `evolution.gene-not-found`, `evolution.gene-revoked`.
+     */
+    async decide(tenantId: string, id: string, decision: Decision, reason: string) {
       const decided = await changeGene(
         database,
         tenantId,
@@ -115,7 +101,11 @@ export function createGeneDesk(parts: {
       return decided;
     },
 
-    async recommend(tenantId, { query, agent, minConfidence, limit }) {
+    /** Promoted genes for a task: those of its class first, then those whose words it names. */
+    async recommend(
+      tenantId: string,
+      { query, agent, minConfidence, limit }: Wanted,
+    ): Promise<readonly GeneRow[]> {
       const entities = database.forTenant(tenantId);
       const genes = await entities.rows(
         GeneTable,

@@ -23,17 +23,7 @@ export interface Playbook {
   readonly byClass: ReadonlyMap<string, ClassKnowledge>;
 }
 
-/** The playbooks of agents, at most some seconds old. */
-export interface Playbooks {
-  /** Returned without a promise when it is cached. */
-  of(tenantId: string, agent: string): Playbook | Promise<Playbook>;
-  /**
-   * Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the agent
-   * has learned.
-   */
-  forget(tenantId: string, agent?: string): void;
-  clear(): void;
-}
+export type Playbooks = ReturnType<typeof createPlaybooks>;
 
 const MAX_AGENTS = 2_000;
 const MAX_AGE_MS = 60_000;
@@ -43,11 +33,15 @@ const MAX_GENES = 1_000;
 const WORD_SIZE = 50;
 const GENE_SIZE = 300;
 
-/** @param refreshAfter milliseconds after which a playbook in use is read again in the background */
+/**
+ * The playbooks of agents, at most some seconds old.
+ *
+ * @param refreshAfter milliseconds after which a playbook in use is read again in the background
+ */
 export function createPlaybooks(
   { database, clock }: { readonly database: Pick<Database, 'forTenant'>; readonly clock: Clock },
   refreshAfter: number,
-): Playbooks {
+) {
   const cache = createSharedCache<Playbook & { readonly tenantId: string }>({
     clock,
     maxAge: MAX_AGE_MS,
@@ -63,12 +57,17 @@ export function createPlaybooks(
     },
   });
   return {
-    of: (tenantId, agent) => cache.get(keyOf(tenantId, agent)),
-    forget(tenantId, agent) {
+    /** Returned without a promise when it is cached. */
+    of: (tenantId: string, agent: string): Playbook | Promise<Playbook> => cache.get(keyOf(tenantId, agent)),
+    /**
+     * Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the agent
+     * has learned.
+     */
+    forget(tenantId: string, agent?: string): void {
       if (agent === undefined) cache.forgetWhere((playbook) => playbook.tenantId === tenantId);
       else cache.forget(keyOf(tenantId, agent));
     },
-    clear: () => cache.clear(),
+    clear: cache.clear,
   };
 }
 

@@ -20,25 +20,15 @@ export interface WriterMetrics {
   failed(tasks: number): void;
 }
 
-/** Writes the results of runs, outside of the requests to which they belong. */
-export interface TaskWriter {
-  /**
-   * Queues a task without blocking. A task for which there is no room, or that comes after the end, is dropped and
-   * counted.
-   */
-  write(task: TaskRow): void;
-  /** Writes the waiting tasks. Resolves when none is left, or the signal aborts. */
-  finish(signal: AbortSignal): Promise<void>;
-  /** Writes the waiting tasks, and takes no more: the table goes with the plugin, and runs may end later. */
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type TaskWriter = ReturnType<typeof createTaskWriter>;
 
+/** Writes the results of runs, outside of the requests to which they belong. */
 export function createTaskWriter(parts: {
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
   readonly metrics: WriterMetrics;
-}): TaskWriter {
+}) {
   const { database, clock, log, metrics } = parts;
   const waiting = new Map<string, TaskRow[]>();
   const underWay = new Set<Promise<void>>();
@@ -87,6 +77,7 @@ export function createTaskWriter(parts: {
     }
   }
 
+  /** Writes the waiting tasks. Resolves when none is left, or the signal aborts. */
   async function finish(signal: AbortSignal): Promise<void> {
     clearTimeout(timer);
     pump();
@@ -94,7 +85,11 @@ export function createTaskWriter(parts: {
   }
 
   return {
-    write(task) {
+    /**
+     * Queues a task without blocking. A task for which there is no room, or that comes after the end, is dropped and
+     * counted.
+     */
+    write(task: TaskRow) {
       if (hasEnded) logFailure(new Error('The run ended after the plugin was stopped or reloaded'));
       if (hasEnded || size >= MAX_WAITING) return metrics.dropped(1);
       const tasks = waiting.get(task.tenantId);
@@ -104,7 +99,8 @@ export function createTaskWriter(parts: {
       timer ??= setTimeout(pump, GATHER_MS).unref();
     },
     finish,
-    [Symbol.asyncDispose]() {
+    /** Writes the waiting tasks, and takes no more: the table goes with the plugin, and runs may end later. */
+    [Symbol.asyncDispose](): Promise<void> {
       hasEnded = true;
       return finish(AbortSignal.timeout(GIVE_UP_MS));
     },
