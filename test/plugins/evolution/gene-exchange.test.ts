@@ -84,6 +84,10 @@ eachGatewayDatabase(
       label: 'Use builtin/calculator for tasks of class refunds',
     });
 
+    const own = gene!.id;
+    const named = ['a\0b', '\ud800', 7, own].map((geneId, n) => claim({ geneId, taskClass: `class-${n}` }));
+    t.deepEqual(await exchange.offer(id, named), { imported: 3, refused: 1 }, 'any id, but none of its own');
+
     const path = `${GENES}/${gene!.id}/revoke`;
     t.is((await request(path, { method: 'POST', body: { reason: 'wrong' }, token })).status, 200);
     await database.forTenant(id).erase(GeneTable, {});

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { type Clock, type Database, type Ids, RETRY_RACES } from 'agent-gateway';
+import { type Clock, type Database, type Ids, isUuid, RETRY_RACES } from 'agent-gateway';
 import { GeneDecided, type GeneExchange, type SharedGene, type SharingPolicies } from '../../contract.ts';
 import { NO_KNOWLEDGE } from '../../rules/gene.ts';
 import { revokeGenes } from '../../store/genes.ts';
@@ -16,8 +16,6 @@ const PAGES = 20;
 const MAX_FOREIGN = 1_000;
 /** The number of uses as which a claim counts. */
 const CLAIMED_USES = 2;
-/** Characters of the ids of genes of this deployment. */
-const ID_LENGTH = 36;
 /** The reason that is stored when copies are revoked because the contributor has revoked the gene. */
 const WITHDRAWN = 'Revoked by its contributor';
 
@@ -27,6 +25,11 @@ const WITHDRAWN = 'Revoked by its contributor';
  */
 function givesWay({ strategy, state, validation }: GeneRow): boolean {
   return strategy.type === 'avoid' && (state === 'revoked' || validation.decidedBy === 'rule');
+}
+
+/** Whatever an offered gene has as its id. */
+function idOf(gene: unknown): unknown {
+  return ((gene ?? {}) as { readonly geneId?: unknown }).geneId;
 }
 
 /** The imported copies of a content that are not revoked. */
@@ -91,11 +94,13 @@ export function createGeneExchange(parts: {
     }, RETRY_RACES);
   }
 
-  /** Whether a gene is the tenant's own that comes back, even if it was shared without a name. */
-  async function isOwn(tenantId: string, gene: unknown): Promise<boolean> {
-    const { geneId } = (gene ?? {}) as { geneId?: unknown };
-    if (typeof geneId !== 'string' || geneId.length > ID_LENGTH) return false;
-    return (await database.forTenant(tenantId).count(GeneTable, { id: geneId })) > 0;
+  /** Ids of genes that are the tenant's own and come back, even if they were shared without a name. */
+  async function ownAmong(tenantId: string, genes: readonly unknown[]): Promise<ReadonlySet<unknown>> {
+    const named = genes.map(idOf).filter((id) => typeof id === 'string' && isUuid(id)) as string[];
+    if (named.length === 0) return new Set();
+    const query = { fields: ['id'], limit: named.length } as const;
+    const own = await database.forTenant(tenantId).rows(GeneTable, { id: { $in: named } }, query);
+    return new Set(own.map(({ id }) => id));
   }
 
   function withdrawFrom(tenantId: string, contentHash: string): Promise<number> {
@@ -143,11 +148,13 @@ export function createGeneExchange(parts: {
 
     async offer(tenantId, genes) {
       if (!(await policies.of(tenantId)).mayConsume) return { imported: 0, refused: genes.length };
+      const given = genes.slice(0, MAX_GENES);
+      const own = await ownAmong(tenantId, given);
       let imported = 0;
-      for (const gene of genes.slice(0, MAX_GENES)) {
+      for (const gene of given) {
         const claim = claimOf(gene);
         // Deployments with which the tenant has shared its own genes may offer them back.
-        if (claim === undefined || claim.contributor === tenantId || (await isOwn(tenantId, gene))) continue;
+        if (claim === undefined || claim.contributor === tenantId || own.has(idOf(gene))) continue;
         if (await take(tenantId, claim)) imported += 1;
       }
       if (imported > 0) events.emit(GeneDecided, { tenantId });
