@@ -1,11 +1,11 @@
 import test from 'ava';
 import type { RunData } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
-import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
+import { auto, buildGraph, chain, end, fork, human, start } from './graph-builder.ts';
 import { T0, TestRun } from './test-run.ts';
 
 const retry = { maxAttempts: 3, delayMs: 1000, backoff: 'fixed', maxDelayMs: 1000 } as const;
 
-const fork = buildGraph({ start, a: auto(), b: auto(), c: auto(), end }, [
+const three = buildGraph({ start, a: auto(), b: auto(), c: auto(), end }, [
   ['start', 'c'],
   ['start', 'b'],
   ['start', 'a'],
@@ -15,7 +15,7 @@ const fork = buildGraph({ start, a: auto(), b: auto(), c: auto(), end }, [
 ]);
 
 test('a claim takes pending steps in topological order, as many as there is room for, and owns the run', (t) => {
-  const run = new TestRun(fork);
+  const run = new TestRun(three);
   t.is(run.claim('w1', 2), 'applied');
   t.like(run.statuses, { a: 'running', b: 'running', c: 'pending' });
   t.is(run.state.owner, 'w1');
@@ -26,7 +26,7 @@ test('a claim takes pending steps in topological order, as many as there is room
 });
 
 test('a claim without room, or without steps, changes nothing', (t) => {
-  const run = new TestRun(fork);
+  const run = new TestRun(three);
   const { state } = run;
   t.is(run.claim('w1', 0), 'unchanged');
   t.is(run.claim('w1', -1), 'unchanged');
@@ -36,7 +36,7 @@ test('a claim without room, or without steps, changes nothing', (t) => {
 });
 
 test('another worker claims nothing while somebody owns the run, and may when nothing is running any more', (t) => {
-  const run = new TestRun(fork);
+  const run = new TestRun(three);
   run.claim('w1', 1);
   t.is(run.claim('w2'), 'unchanged');
   run.succeed('a');
@@ -210,13 +210,7 @@ test('a delivery that is given back does not count, and its fence is never used 
 });
 
 test('a worker that gives back one of two steps still owns the run', (t) => {
-  const graph = buildGraph({ start, a: auto(), b: auto(), end }, [
-    ['start', 'a'],
-    ['start', 'b'],
-    ['a', 'end'],
-    ['b', 'end'],
-  ]);
-  const run = new TestRun(graph);
+  const run = new TestRun(fork(['a', 'b']));
   run.claim('w1');
   run.release('a');
   t.is(run.state.owner, 'w1');
@@ -236,13 +230,7 @@ test('nobody gives back a delivery that is over, nor a task', (t) => {
 });
 
 test('lost steps of a paused run wait until it is retried', (t) => {
-  const graph = buildGraph({ start, a: auto(), b: auto(), end }, [
-    ['start', 'a'],
-    ['start', 'b'],
-    ['a', 'end'],
-    ['b', 'end'],
-  ]);
-  const run = new TestRun(graph);
+  const run = new TestRun(fork(['a', 'b']));
   run.claim('w1');
   run.fail('a');
   run.lose('w1');

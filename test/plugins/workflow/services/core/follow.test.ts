@@ -5,6 +5,7 @@ import {
   chain,
   type EdgeSketch,
   end,
+  fork,
   human,
   type NodeSketch,
   start,
@@ -88,13 +89,7 @@ test('a node whose edges are all dead is skipped, with all that hangs on it alon
 });
 
 test('an end node follows the rule of joins: it completes once, when all that leads to it is decided', (t) => {
-  const graph = buildGraph({ start, a: auto(), b: auto(), end }, [
-    ['start', 'a'],
-    ['start', 'b'],
-    ['a', 'end'],
-    ['b', 'end'],
-  ]);
-  const run = new TestRun(graph);
+  const run = new TestRun(fork(['a', 'b']));
   run.claim();
   run.succeed('a');
   t.false(run.state.steps.has('end'));
@@ -202,12 +197,7 @@ test('skipped steps do not count', (t) => {
 });
 
 test('steps that failed for other reasons count, and need no room of their own to be retried', (t) => {
-  const graph = buildGraph({ start, a: auto(), b: auto(), end }, [
-    ['start', 'a'],
-    ['start', 'b'],
-    ['a', 'end'],
-    ['b', 'end'],
-  ]);
+  const graph = fork(['a', 'b']);
   const run = new TestRun(graph, { limits: { maxSteps: 3 } });
   run.claim();
   run.fail('a');

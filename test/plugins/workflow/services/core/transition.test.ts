@@ -1,5 +1,5 @@
 import test from 'ava';
-import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
+import { auto, buildGraph, chain, end, fork, human, start } from './graph-builder.ts';
 import { TestRun } from './test-run.ts';
 
 /* Results of steps, failures and retries (decisions 2.6). */
@@ -304,13 +304,7 @@ test('rule 4: all conditional edges that match are taken', (t) => {
 });
 
 test('without conditional edges all edges are taken: a fork', (t) => {
-  const graph = buildGraph({ start, a: auto(), b: auto(), end }, [
-    ['start', 'a'],
-    ['start', 'b'],
-    ['a', 'end'],
-    ['b', 'end'],
-  ]);
-  const run = new TestRun(graph);
+  const run = new TestRun(fork(['a', 'b']));
   t.deepEqual(run.step('start').taken, [0, 1]);
   t.like(run.statuses, { a: 'pending', b: 'pending' });
 });
