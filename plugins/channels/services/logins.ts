@@ -194,7 +194,7 @@ export function createLogins(parts: LoginsParts) {
       const link = { id: hashOf(challenge), channelAppId, createdAt, expiresAt };
       await database.forTenant(tenantId).insert(LinkTable, link);
       const query = new URLSearchParams({ app_key: appKey, challenge });
-      return { url: `${publicUrl}${START(platform)}?${query}`, challenge, expiresAt };
+      return { url: `${publicUrl}${startPath(platform)}?${query}`, challenge, expiresAt };
     },
 
     /**
@@ -227,7 +227,7 @@ export function createLogins(parts: LoginsParts) {
         expiresAt: new Date(now.getTime() + LOGIN_SECONDS * 1_000),
       });
       if (!isBegun) throw ChannelErrors.linkInvalid();
-      const redirectUri = `${publicUrl}${CALLBACK(platform)}`;
+      const redirectUri = `${publicUrl}${callbackPath(platform)}`;
       return {
         location: providers.authorizeUrl(platform, { appKey, redirectUri, state }),
         state,
@@ -265,8 +265,8 @@ export interface LoginArrival {
   readonly signal: AbortSignal;
 }
 
-const START = (platform: Platform) => `/auth/channel/${platform}/start`;
-const CALLBACK = (platform: Platform) => `/auth/channel/${platform}/callback`;
+const startPath = (platform: Platform) => `/auth/channel/${platform}/start`;
+const callbackPath = (platform: Platform) => `/auth/channel/${platform}/callback`;
 
 /** Kinds of error that say something about the caller. */
 const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'forbidden', 'not-found', 'client-closed']);

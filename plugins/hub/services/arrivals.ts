@@ -12,17 +12,15 @@ interface Arrival {
 }
 
 /**
- * Removes a completed delivery from its queue, and counts it for its subscription. Deliveries that complete while
- * others are being stored are stored together, so that one event for many subscribers takes few statements. Resolves
- * when it is stored.
+ * Makes the function that removes a completed delivery from its queue, and counts it for its subscription. Deliveries
+ * that complete while others are being stored are stored together, so that one event for many subscribers takes few
+ * statements. It resolves when the delivery is stored.
  */
-export type Arrived = (delivery: DeliveryRow) => Promise<void>;
-
 export function createArrivals(parts: {
   readonly deliveries: Pick<DeliveryStore, 'done'>;
   readonly subscriptions: Pick<SubscriptionStore, 'noteDelivered'>;
   readonly now: () => Date;
-}): Arrived {
+}): (delivery: DeliveryRow) => Promise<void> {
   const { deliveries, subscriptions, now } = parts;
   let waiting: Arrival[] = [];
   let isGoing = false;

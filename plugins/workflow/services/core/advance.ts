@@ -2,7 +2,14 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { TaskCompletion } from '../../contract/runs.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonEqual, jsonLength } from '../graph/json.ts';
-import type { Command, CommandOf, Facts, TransitionResult, Verdict } from './commands.ts';
+import {
+  type Command,
+  type CommandOf,
+  type Facts,
+  SYSTEM,
+  type TransitionResult,
+  type Verdict,
+} from './commands.ts';
 import { contextTooLarge, humanTaskTimeout, inputFault, workerLost } from './failures.ts';
 import { activate, follow } from './follow.ts';
 import {
@@ -199,7 +206,7 @@ function tick(run: Transition): Verdict {
   for (const step of due) {
     run.timeOut(step);
     if (!leadsOnWith(run.graph, run.node(step), TIMEOUT)) run.fail(step, humanTaskTimeout(step));
-    else run.complete(step, { output: {}, by: 'system', outcome: TIMEOUT });
+    else run.complete(step, { output: {}, by: SYSTEM, outcome: TIMEOUT });
   }
   return due.length > 0 ? 'applied' : 'unchanged';
 }

@@ -2,6 +2,9 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { RunEventType, TaskCompletion } from '../../contract/runs.ts';
 import type { RunState } from './state.ts';
 
+/** The author of what no identity does. */
+export const SYSTEM = 'system';
+
 /** Names one delivery of a step. */
 export interface Fence {
   readonly stepId: string;

@@ -8,7 +8,7 @@ import {
   type RunData,
 } from '../graph/compiled-graph.ts';
 import { retryDelay } from '../graph/retry-policy.ts';
-import type { CommandOf, Facts, Fence, NewEvent } from './commands.ts';
+import { type CommandOf, type Facts, type Fence, type NewEvent, SYSTEM } from './commands.ts';
 import { noMatchingEdge } from './failures.ts';
 import { isTerminal, nextAttempt, type RunState, type StepState, timestamp } from './state.ts';
 import { count, MAX_STEPS_EXCEEDED, statusOf, type Tally, tallyOf, wakeAt } from './status.ts';
@@ -20,9 +20,6 @@ const STATUS_EVENTS = {
   paused: 'run.paused',
   completed: 'run.completed',
 } as const satisfies Partial<Record<RunStatus, RunEventType>>;
-
-/** Who ends a run that a failed step ends. */
-const SYSTEM = 'system';
 
 /** How a step completes. */
 export interface Completion {

@@ -13,7 +13,8 @@ import { pseudonymize } from '../../store/personal-traces.ts';
 import { createRunArchive, runsIn } from '../../store/run-archive.ts';
 import type { DefinitionTables, EngineStorage, WorkflowTables } from '../../store/tables.ts';
 import { storedVersion } from '../../store/versions.ts';
-import { redactGraph, versionRecord } from '../definitions/definition-record.ts';
+import { SYSTEM } from '../core/commands.ts';
+import { showRedacted, versionRecord } from '../definitions/definition-record.ts';
 import { toEventRecord, toRunRecord, toStepRecord } from '../views/records.ts';
 import type { Redactor } from '../views/redaction.ts';
 
@@ -39,7 +40,7 @@ export function personalTables({ runs, steps, events, versions }: WorkflowTables
 export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
   const { database, tables, redactor, engine } = parts;
   const archive = createRunArchive(parts);
-  const show = redactGraph.bind(undefined, redactor);
+  const show = showRedacted(redactor);
 
   async function* runs({ tenantId, userId }: PersonalScope): AsyncGenerator<ArchivedRun> {
     for await (const { run, events } of archive.all(tenantId, { userId })) {
@@ -81,7 +82,7 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
     async halt(scope, signal) {
       const { tenantId } = scope;
       const cancel = (runId: string) =>
-        engine.cancel({ tenantId, runId, by: 'system' }).catch((error: unknown) => {
+        engine.cancel({ tenantId, runId, by: SYSTEM }).catch((error: unknown) => {
           if (!isOver(error)) throw error;
         });
       await forEachLimited(await runsUnderWay(scope), CANCELLED, cancel, signal);

@@ -2,7 +2,7 @@ import type { Clock, Database, Ids, PersonalData, PersonalRecord } from 'agent-g
 import type { WorkflowEngine } from '../../contract/engine.ts';
 import { createDefinitionStore } from '../../store/definition-store.ts';
 import { gatewayDefinitions, gatewayTables } from '../../store/tables.ts';
-import { definitionRecord, redactGraph } from '../definitions/definition-record.ts';
+import { definitionRecord, showRedacted } from '../definitions/definition-record.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { createEngineArchive, personalTables } from './create-engine-archive.ts';
 
@@ -26,7 +26,7 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
   const archive = createEngineArchive({ ...parts, ...tables });
   const { runs, versions } = personalTables(gatewayTables);
   const definitions = createDefinitionStore({ ...parts, ...tables });
-  const show = redactGraph.bind(undefined, redactor);
+  const show = showRedacted(redactor);
 
   async function* definitionRecords(tenantId: string, userId: string | undefined) {
     for await (const definition of definitions.all(tenantId)) {

@@ -28,8 +28,8 @@ import {
   type DefinitionRecord,
   definitionRecord,
   fileRecord,
-  redactGraph,
   type ShowGraph,
+  showRedacted,
   versionRecord,
 } from './definition-record.ts';
 import { requireValid, toFieldErrors } from './require-valid.ts';
@@ -98,7 +98,7 @@ export type Definitions = ReturnType<typeof createDefinitions>;
 export function createDefinitions(parts: DefinitionsParts) {
   const { store, versions, files, types, redactor, clock, pause = setTimeout } = parts;
   const changes = new KeyedMutex();
-  const redacted: ShowGraph = (graph) => redactGraph(redactor, graph);
+  const redacted = showRedacted(redactor);
   const showTo = ({ isAuthor }: DefinitionCaller): ShowGraph => (isAuthor ? asWritten : redacted);
 
   /** Files belong to the deployment: no caller is their author, so their graphs are always redacted. */

@@ -70,14 +70,16 @@ export function versionRecord(stored: StoredVersion, show: ShowGraph): VersionRe
 }
 
 /**
- * The graph for a caller that may not write it: credentials in its texts are redacted, and all values of headers like
- * `Authorization` are masked. Everything else is as it was written.
+ * Shows graphs to callers that may not write them: credentials in their texts are redacted, and all values of headers
+ * like `Authorization` are masked. Everything else is as it was written.
  */
-export function redactGraph(redactor: Redactor, graph: Graph): Graph {
-  const nodes = graph.nodes.map((node) =>
-    node.config === undefined ? node : { ...node, config: maskConfig(node.config) },
-  );
-  // A graph is plain JSON, which its interface does not express.
-  const masked = { ...graph, nodes } as unknown as Parameters<typeof redactJson>[1];
-  return redactJson(redactor, masked) as unknown as Graph;
+export function showRedacted(redactor: Redactor): ShowGraph {
+  return (graph) => {
+    const nodes = graph.nodes.map((node) =>
+      node.config === undefined ? node : { ...node, config: maskConfig(node.config) },
+    );
+    // A graph is plain JSON, which its interface does not express.
+    const masked = { ...graph, nodes } as unknown as Parameters<typeof redactJson>[1];
+    return redactJson(redactor, masked) as unknown as Graph;
+  };
 }

@@ -93,5 +93,5 @@ export function assembleEngine(scope: Pick<Scope, 'services' | 'log' | 'signal'>
   }
 
   const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor });
-  return { engine, versions, runner, followers, relay, relayNow };
+  return { engine, database, versions, runner, followers, relay, relayNow };
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Versions } from '../../store/versions.ts';
-import type { Command } from '../core/commands.ts';
+import { type Command, SYSTEM } from '../core/commands.ts';
 import { type RunState, resultOf, type StepState, timestamp } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
 import { jsonFault } from '../graph/json.ts';
@@ -29,8 +29,6 @@ const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
 const COMPLETED_BEFORE = 'The task was completed before.';
-/** The author of a completion without an identity. */
-const SYSTEM = 'system';
 
 /** What an engine works with. */
 export interface EngineParts {

@@ -41,9 +41,8 @@ export function createEngines(parts: EnginesParts): WorkflowEngines {
       limits: { ...limits, ...own },
       sinks: isDelivered ? sinks : () => [],
     };
-    let database: Database;
     const open = bindEngine(scope, setup, async () => {
-      database = await options.database();
+      const database = await options.database();
       const registered = await database.register({
         owner: `${scope.name}.${name}`,
         entities: tables.entities,
@@ -54,7 +53,7 @@ export function createEngines(parts: EnginesParts): WorkflowEngines {
     });
     return {
       async open() {
-        const { engine } = await open();
+        const { engine, database } = await open();
         opened ??= { engine, database, archive: createEngineArchive({ database, tables, redactor, engine }) };
         return opened;
       },

@@ -1,4 +1,4 @@
-import type { Graph, GraphNode } from '../../contract/graph.ts';
+import type { Graph, GraphNode, JsonObject } from '../../contract/graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import { createHumanFill, readTimeout } from './builtin-config.ts';
 import type { CompiledEdge, CompiledGraph, CompiledNode } from './compiled-graph.ts';
@@ -96,7 +96,7 @@ const fillNothing: Fill = () => ({ input: {}, missing: [] });
  * Fills in with the current modes of the type: a URL that was compiled while its plugin was away must not be filled in
  * as plain text forever.
  */
-function createTypedFill(config: Parameters<typeof createFill>[0], modesNow: () => TemplateModes): Fill {
+function createTypedFill(config: JsonObject, modesNow: () => TemplateModes): Fill {
   let modes = modesNow();
   let fill = createFill(config, modes);
   return (data) => {

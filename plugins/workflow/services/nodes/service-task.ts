@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import {
   type Clock,
   type Egress,
@@ -76,7 +77,6 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
   }
 
   async function refusal(response: EgressResponse, secret: ResolvedSecrets, record: JsonObject) {
-    const { STATUS_CODES } = await import('node:http');
     const { status, url, headers } = response;
     const excerpt = await readExcerpt(response, (text) => redactor.redact(secret.hide(text)));
     const said = `${new URL(url).host} answered ${status} (${STATUS_CODES[status] ?? 'no known status'})`;
