@@ -77,8 +77,10 @@ export function createKeys(parts: {
   }
 
   return {
-    /** The published keys, the one in use first. */
-    // Private keys stay sealed: where SVC_SECRET_KEY is another one, a rotation puts a key in use that it opens.
+    /**
+     * The published keys, the one in use first. Private keys stay sealed: where SVC_SECRET_KEY is another one, a
+     * rotation puts a key in use that it opens.
+     */
     published: async () =>
       (await live('hub')).map(({ id, publicKey, retiresAt }) => ({ id, publicKey, retiresAt })),
     /**
