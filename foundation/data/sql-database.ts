@@ -1,7 +1,6 @@
 import {
   type EntityMetadata,
   type EntityName,
-  type FilterDef,
   type FilterQuery,
   type IsolationLevel,
   type SessionContext,
@@ -12,9 +11,9 @@ import type { ControlledTransaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { withCommitHooks } from './after-commit.ts';
+import { toConnectOptions } from './connect-options.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { watchDisk } from './drivers/disk-failures.ts';
 import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { createPatientConnection, type PatientConnection } from './drivers/patient-connection.ts';
 import { EntityRegistry } from './entity-registry.ts';
@@ -35,21 +34,17 @@ import type { PlainWhere } from './rows/conditions.ts';
 import { createPlainRows, type PageQuery, type PlainRows } from './rows/plain-rows.ts';
 import type { Place } from './rows/statement-runner.ts';
 import { assertNoDrift } from './schema/drift.ts';
-import { JOURNAL } from './schema/journal.ts';
 import { locked, type MigrationTarget } from './schema/locked.ts';
 import { dropOwner, type OwnedData, ownedData } from './schema/owned-data.ts';
-import { createNotes, NOTES, TABLE_OWNERS } from './schema/table-owners.ts';
+import { createNotes } from './schema/table-owners.ts';
 import { asStartFailure } from './start-failures.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
 import { TenantEntityManager } from './tenant-entity-manager.ts';
 import type { TransactionOptions } from './tenant-rules.ts';
 import type { TenantSource } from './tenant-source.ts';
 import { createTenantTables, type TenantTables } from './tenant-tables.ts';
-import { TransactionGuard } from './transaction-guard.ts';
 import { createWriteGroups, type WriteGroups } from './write-groups.ts';
 
-const MAX_CONNECTIONS = 10;
-const STATEMENT_TIMEOUT_MS = 30_000;
 /** A statement that waits for a silent server would otherwise hold up the end of the process for its whole time. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /** No tenant, and no transaction. */
@@ -346,45 +341,4 @@ export class SqlDatabase implements Database, TenantSource {
       patiently: (work) => (this.family === 'sqlite' ? work(this.#kysely) : this.#patient.lend(work)),
     };
   }
-}
-
-function toConnectOptions(options: DatabaseOptions, tenancies: Tenancies): ConnectOptions {
-  return {
-    ...options,
-    guard: new TransactionGuard(options.guardTransactions === true),
-    disk: watchDisk(options.clock),
-    maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
-    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-    orm: ormOptions(options, tenancies),
-  };
-}
-
-function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOptions['orm'] {
-  return {
-    entities: [],
-    // Two generations of one owner share their tables for a while; the registry refuses every other double.
-    discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
-    filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
-    // Relations are not kept in step on loaded entities: every change is a statement of its own.
-    propagationOnPrototype: false,
-    schemaGenerator: { skipTables: [JOURNAL, NOTES, TABLE_OWNERS], ignorePolicies: true },
-    // Texts of statements, without the values in them, and only at level `trace`.
-    debug: log.isLevelEnabled('trace') ? ['query', 'info'] : ['info'],
-    logger: (message) => log.debug({ component: 'database' }, message),
-    colors: false,
-  };
-}
-
-/** Adds the tenant to every read, update and delete of an entity manager that is bound to one. */
-function tenantFilter(tenancies: Tenancies): FilterDef {
-  return {
-    name: TENANT_FILTER,
-    default: true,
-    args: false,
-    cond: (params: { [TENANT_PROPERTY]?: string } | undefined, _type, _em, _options, entityName) => {
-      const tenant = params?.[TENANT_PROPERTY];
-      if (tenant === undefined) return {};
-      return { [tenancies.tenantProperty(entityName as string)]: tenant };
-    },
-  } as FilterDef;
 }
