@@ -52,7 +52,8 @@ class Places {
  * - Slow ones have half of the places at most, so that the others always have the rest. Receivers that hang and are not
  *   known to may have more, but once: they count among the slow ones as soon as their time is over.
  * - A tenant gets a place while it has less than three times those that are free, of all and of those of slow ones:
- *   alone it has three quarters at most, and some are left for the next one, however many tenants there are.
+ *   alone it has three quarters at most, and the next one three quarters of the rest. They are all taken only where
+ *   many tenants want many places within one timeout.
  * - Receivers are remembered while they are slow or have requests under way: 10,000, those that were used last.
  *
  * It keeps no line: where there is no place the caller comes again.

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { CONCURRENCY } from '../../../../../plugins/runtime/services/webhooks/deliveries.ts';
 import { createPlaces, type Place } from '../../../../../plugins/runtime/services/webhooks/places.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 
@@ -59,4 +60,15 @@ test('a caller that has waited in line gets the place of one that leaves', async
   t.is(await atOnce('a'), 'in line');
   places[0]!.leave();
   t.is(typeof (await waiting).leave, 'function');
+});
+
+test('crowds that hang in many tenants, and are not known to, leave a place to the next tenant', async (t) => {
+  const placeOf = createPlaces(CONCURRENCY, MOST, manualClock());
+  let hanging = 0;
+  for (let n = 0; n < 20; n += 1) {
+    for (let crowd = 0; crowd < 24; crowd += 1)
+      if (isPlace(await placeOf(`crowd-${crowd}`, `${crowd}/${n}`))) hanging += 1;
+  }
+  t.true(hanging > 0.9 * CONCURRENCY, `${hanging} hang`);
+  t.true(isPlace(await placeOf('other', 'quick')));
 });
