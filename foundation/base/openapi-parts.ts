@@ -14,6 +14,7 @@ export const ANSWER_HEADERS = {
   'X-RateLimit-Remaining': { description: 'Requests that are left', schema: integer },
   'Retry-After': { description: 'Seconds to wait', schema: integer },
   'WWW-Authenticate': { description: 'How to authenticate', schema: text },
+  'x-tt-logid': { description: 'The same id as `X-Request-ID`, where Coze has it', schema: text },
   'x-should-retry': {
     description: 'false: repeating it cannot help',
     schema: { type: 'string', enum: ['false'] },
@@ -24,7 +25,7 @@ export const COMMON_HEADERS = ['X-Request-ID'] as const;
 /** Those of answers of routes with a limit. */
 export const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining'] as const;
 /** Those of errors, by status. */
-export const ERROR_HEADERS: Readonly<Record<string, readonly (keyof typeof ANSWER_HEADERS)[]>> = {
+const ERROR_HEADERS: Readonly<Record<string, readonly (keyof typeof ANSWER_HEADERS)[]>> = {
   401: ['WWW-Authenticate'],
   409: ['x-should-retry'],
   429: ['Retry-After'],
@@ -106,3 +107,9 @@ export const ERROR_BODIES = {
     }),
   },
 } as const;
+
+/** The headers of an error of a dialect with this status. */
+export function errorHeaderNames(dialect: keyof typeof ERROR_BODIES, status: number | 'default') {
+  const own = dialect === 'coze' ? (['x-tt-logid'] as const) : [];
+  return [...COMMON_HEADERS, ...LIMIT_HEADERS, ...own, ...(ERROR_HEADERS[status] ?? [])];
+}

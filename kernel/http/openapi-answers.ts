@@ -5,7 +5,7 @@ import {
   ANSWER_HEADERS,
   COMMON_HEADERS,
   ERROR_BODIES,
-  ERROR_HEADERS,
+  errorHeaderNames,
   LIMIT_HEADERS,
   STATUS_DESCRIPTIONS,
 } from '../../foundation/base/openapi-parts.ts';
@@ -94,7 +94,7 @@ function errorAnswer(
   const example = error && renderError(error, dialect, '00000000-0000-7000-8000-000000000000').body;
   return {
     description: STATUS_DESCRIPTIONS[status],
-    headers: headersOf([...COMMON_HEADERS, ...LIMIT_HEADERS, ...(ERROR_HEADERS[status] ?? [])]),
+    headers: headersOf(errorHeaderNames(dialect, status)),
     content: {
       [mediaType(ERROR_TYPES[dialect])]: {
         schema: ref('schemas', ERROR_BODIES[dialect].title),
