@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import {
   type Clock,
   type Egress,
@@ -77,6 +76,8 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
   }
 
   async function refusal(response: EgressResponse, secret: ResolvedSecrets, record: JsonObject) {
+    // At the start it would bring Node's own `fetch` with it, which takes a while to load.
+    const { STATUS_CODES } = await import('node:http');
     const { status, url, headers } = response;
     const excerpt = await readExcerpt(response, (text) => redactor.redact(secret.hide(text)));
     const said = `${new URL(url).host} answered ${status} (${STATUS_CODES[status] ?? 'no known status'})`;
