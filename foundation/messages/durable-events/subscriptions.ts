@@ -1,3 +1,4 @@
+import { endsWithin } from '../../base/deadline.ts';
 import { Type } from '../../base/type.ts';
 import { type Database, isUniqueViolation } from '../../data/database.ts';
 import { defineEvent, type Events } from '../events/events.ts';
@@ -23,6 +24,9 @@ export interface SubscriptionTimes {
 }
 
 const TIMES: SubscriptionTimes = { refresh: 60_000, live: 3_600_000, keep: 14 * 24 * 3_600_000 };
+
+/** Milliseconds that the end waits for a look under way: a statement has far more where the database is silent. */
+const CLOSE_LOOK_MS = 2_000;
 
 interface SubscriptionsParts {
   readonly database: Pick<Database, 'system' | 'now'>;
@@ -135,7 +139,7 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
       isClosed = true;
       clearInterval(timer);
       for (const end of undo) end();
-      await looking;
+      if (looking !== undefined) await endsWithin(CLOSE_LOOK_MS, looking);
     },
   };
 }
