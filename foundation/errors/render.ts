@@ -23,7 +23,8 @@ export interface RenderedError {
 export function renderError(error: GatewayError, dialect: AnyDialect, requestId: string): RenderedError {
   const status = HTTP_STATUS[error.kind];
   const headers = errorHeaders(error);
-  // Coze's clients take the id of a request from here: those for Node do not read the body where they asked for a stream.
+  // Coze's clients take the id of a request from here: where they asked for a stream, those for Node read no body of an
+  // error.
   if (dialect === 'coze' || dialect === 'any') headers['x-tt-logid'] = requestId;
   return {
     status,

@@ -86,7 +86,8 @@ export function createEvents(parts: {
     },
 
     /**
-     * Accepts an event of a node together with its deliveries: when this resolves, they are stored, and survive a crash.
+     * Accepts an event of a node together with its deliveries: when this resolves, they are stored, and survive a
+     * crash.
      *
      * @throws hub.foreign-contributor, hub.gene-revoked, hub.too-many-genes
      */

@@ -8,8 +8,8 @@ const TIMEOUT_MS = 5_000;
 const MAX_ANSWER = 1024 * 1024;
 
 /**
- * Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each comes
- * once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
+ * Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each
+ * comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
  */
 export type SearchHubs = (text: string, signal: AbortSignal) => Promise<readonly unknown[]>;
 

@@ -60,8 +60,8 @@ export function createPlaybooks(
     /** Returned without a promise when it is cached. */
     of: (tenantId: string, agent: string): Playbook | Promise<Playbook> => cache.get(keyOf(tenantId, agent)),
     /**
-     * Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the agent
-     * has learned.
+     * Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the
+     * agent has learned.
      */
     forget(tenantId: string, agent?: string): void {
       if (agent === undefined) cache.forgetWhere((playbook) => playbook.tenantId === tenantId);

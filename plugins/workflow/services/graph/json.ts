@@ -82,8 +82,8 @@ function memberOf(value: object, name: string): Json {
 type JsonFault = 'not-json' | 'too-deep' | 'too-large';
 
 /**
- * Looks whether a value is JSON of so many bytes (UTF-8, without spaces; default: any number) and levels at most. Needs no stack, and ends
- * soon with values that are far too large, shared many times or cyclic.
+ * Looks whether a value is JSON of so many bytes (UTF-8, without spaces; default: any number) and levels at most. Needs
+ * no stack, and ends soon with values that are far too large, shared many times or cyclic.
  */
 export function jsonFault(
   value: unknown,
