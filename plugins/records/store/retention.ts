@@ -1,5 +1,6 @@
-import { type InferEntity, raw } from '@mikro-orm/core';
+import type { InferEntity } from '@mikro-orm/core';
 import { column, type Database, defineEntity, RETRY_RACES, type TenantEntityManager } from 'agent-gateway';
+import { type Kysely, sql } from 'kysely';
 
 /** Characters of the name of a kind; the migration `012-retention` has the same. */
 const KIND_LENGTH = 64;
@@ -77,22 +78,21 @@ export async function saveSizes(
   }, RETRY_RACES);
 }
 
-/** The largest sizes of a kind, `most` of them, with the sum of all. */
-export async function largestSizes(
+/** How many records of each kind there are in all; a kind without any is missing. */
+export async function sumsOfSizes(database: Pick<Database, 'system'>): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ readonly kind: string; readonly records: number | string }>`
+    select kind, sum(records) as records from retention_sizes group by kind`.execute(
+    database.system().getKysely() as Kysely<unknown>,
+  );
+  return new Map(rows.map(({ kind, records }) => [kind, Number(records)]));
+}
+
+/** The largest sizes of a kind, `most` of them. */
+export function largestSizes(
   database: Pick<Database, 'system'>,
   kind: string,
   most: number,
-): Promise<{
-  readonly largest: readonly { readonly tenantId: string; readonly records: number }[];
-  readonly all: number;
-}> {
+): Promise<readonly { readonly tenantId: string; readonly records: number }[]> {
   const query = { orderBy: { records: 'desc' }, limit: most, disableIdentityMap: true } as const;
-  const largest = await database.system().find(RetentionSizeRow, { kind }, query);
-  const [sum] = await database
-    .system()
-    .createQueryBuilder(RetentionSizeRow, 'size')
-    .select([raw('coalesce(sum(records), 0) as records')] as never)
-    .where({ kind })
-    .execute<{ readonly records: number | string }[]>('all', false);
-  return { largest, all: Number(sum?.records ?? 0) };
+  return database.system().find(RetentionSizeRow, { kind }, query);
 }

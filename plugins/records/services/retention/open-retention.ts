@@ -1,7 +1,7 @@
 import { type RetainedRecords, RetentionPoint, type Scope } from 'agent-gateway';
 import type { RecordsSettings } from '../../config.ts';
 import type { Retention } from '../../contract.ts';
-import { largestSizes } from '../../store/retention.ts';
+import { largestSizes, sumsOfSizes } from '../../store/retention.ts';
 import { createRetention } from './retention.ts';
 import { readRetention } from './rules.ts';
 import { createSweep } from './sweep.ts';
@@ -40,11 +40,18 @@ export function openRetention(scope: Scope<RecordsSettings>): Retention {
 
   /** Reports in the metrics of this replica what the sweeping replica has counted. */
   async function showSizes(): Promise<void> {
+    const sums = await sumsOfSizes(database);
+    const shown = kinds();
+    const counted = [...sums].filter(([kind]) => shown.has(kind));
     const known = await Promise.all(
-      [...kinds().keys()].map(async (kind) => ({ kind, ...(await largestSizes(database, kind, SERIES)) })),
+      counted.map(async ([kind, all]) => ({
+        kind,
+        all,
+        largest: await largestSizes(database, kind, SERIES),
+      })),
     );
     kept.reset();
-    for (const { kind, largest, all } of known) {
+    for (const { kind, all, largest } of known) {
       let rest = all;
       for (const { tenantId, records } of largest) {
         kept.set({ kind, tenant_id: tenantId }, records);
