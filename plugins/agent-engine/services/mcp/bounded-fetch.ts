@@ -1,27 +1,48 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from 'agent-gateway';
 
 /** The longest end of an event: `\r\n\r\n`. */
 const END_BYTES = 4;
 /** What ends an event of an event stream. */
 const ENDS = ['\n\n', '\r\n\r\n', '\r\r'];
 
+/** What is read of event streams at once, and in each further second: events, and as much for each `UNIT` of bytes. */
+const BURST = 4_000;
+const PER_SECOND = 500;
+const UNIT = 4 * 1024;
+
 /**
- * Makes a `fetch` whose answers fail, and close their connection, once one message is too long: an answer as a whole,
- * of an event stream one event. The library reads a message into memory before it looks at it.
+ * Makes the `fetch` of a connection. An answer fails, and closes its connection, once one message is too long: an
+ * answer as a whole, of an event stream one event. The library reads a message into memory before it looks at it. Of
+ * event streams no more is read than `BURST` and `PER_SECOND` say, or a server that sends messages without end would
+ * occupy the process: it has to wait.
  *
  * @param onTooLong is told before the answer fails, in the asynchronous context of the request
+ * @param wait for so many milliseconds; does not keep the process running
  */
-export function boundedFetch(maxBytes: number, onTooLong: () => void) {
+export function boundedFetch(
+  maxBytes: number,
+  onTooLong: () => void,
+  clock: Pick<Clock, 'monotonic'>,
+  wait: (ms: number) => Promise<unknown> = (ms) => pause(ms, undefined, { ref: false }),
+) {
+  const waitFor = createPace(clock);
   return async (url: string | URL, init?: RequestInit): Promise<Response> => {
     const tell = AsyncLocalStorage.bind(onTooLong);
     const response = await fetch(url, init);
     // Redirects are followed, or refused, by the library, which does not read them.
     if (response.body === null || (response.status >= 300 && response.status < 400)) return response;
     const type = response.headers.get('content-type') ?? '';
-    const bytesOf = /^text\/event-stream\b/i.test(type) ? eventBytes() : allBytes();
+    const measure = /^text\/event-stream\b/i.test(type) ? measureEvents() : measureWhole();
     const bound = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        if (bytesOf(chunk) <= maxBytes) return controller.enqueue(chunk);
+      async transform(chunk, controller) {
+        const { bytes, cost } = measure(chunk);
+        if (bytes <= maxBytes) {
+          const ms = waitFor(cost);
+          if (ms > 0) await wait(ms);
+          return controller.enqueue(chunk);
+        }
         tell();
         controller.error(new Error(`The MCP server sent a message of more than ${maxBytes} bytes.`));
       },
@@ -30,12 +51,27 @@ export function boundedFetch(maxBytes: number, onTooLong: () => void) {
   };
 }
 
-/** The bytes so far. */
-function allBytes() {
+/** The milliseconds that the next piece of this cost has to wait. */
+function createPace(clock: Pick<Clock, 'monotonic'>) {
+  let owed = 0;
+  let at = clock.monotonic();
+  return (cost: number): number => {
+    const now = clock.monotonic();
+    owed = Math.max(0, owed - ((now - at) / 1000) * PER_SECOND) + cost;
+    at = now;
+    return Math.max(0, ((owed - BURST) / PER_SECOND) * 1000);
+  };
+}
+
+/** The bytes of the message so far, and what this piece of it costs. */
+type Measure = (chunk: Uint8Array) => { readonly bytes: number; readonly cost: number };
+
+/** An answer costs nothing: there is one for each request. */
+function measureWhole(): Measure {
   let bytes = 0;
-  return (chunk: Uint8Array): number => {
+  return (chunk) => {
     bytes += chunk.length;
-    return bytes;
+    return { bytes, cost: 0 };
   };
 }
 
@@ -43,15 +79,24 @@ function allBytes() {
  * The bytes since the last event ended; of several events in one chunk only the last one counts, since a chunk is
  * short.
  */
-function eventBytes() {
+function measureEvents(): Measure {
   let bytes = 0;
   let before = Buffer.alloc(0);
-  return (chunk: Uint8Array): number => {
+  return (chunk) => {
     // The end of an event may lie in two chunks.
     const text = Buffer.concat([before, chunk]);
-    const ends = ENDS.map((end) => text.lastIndexOf(end)).filter((at) => at >= 0);
-    bytes = ends.length > 0 ? text.length - Math.max(...ends) : bytes + chunk.length;
+    const places = ENDS.map((end) => placesOf(end, text, before.length));
+    const last = Math.max(...places.map((ends) => ends.at(-1) ?? -1));
+    bytes = last >= 0 ? text.length - last : bytes + chunk.length;
     before = text.subarray(-(END_BYTES - 1));
-    return bytes;
+    return { bytes, cost: places.flat().length + chunk.length / UNIT };
   };
+}
+
+/** Where this end begins, but those that lie within the first bytes, which were looked at before. */
+function placesOf(end: string, text: Buffer, seen: number): readonly number[] {
+  const places: number[] = [];
+  const from = Math.max(0, seen - end.length + 1);
+  for (let at = text.indexOf(end, from); at >= 0; at = text.indexOf(end, at + end.length)) places.push(at);
+  return places;
 }

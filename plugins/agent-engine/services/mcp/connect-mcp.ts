@@ -14,6 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Clock } from 'agent-gateway';
 import { boundedFetch } from './bounded-fetch.ts';
 import type { McpEndpoint, McpFailure } from './mcp-connections.ts';
 
@@ -25,6 +26,13 @@ const MAX_MESSAGE = 4 * 1024 * 1024;
 const MAX_PAGES = 10;
 /** Milliseconds until a server has answered the handshake. */
 const CONNECT_MS = 10_000;
+/** Milliseconds after which a stream is resumed at the earliest: a server may ask for less, and end each one at once. */
+const LEAST_RECONNECT_MS = 250;
+/**
+ * Answers to requests of a server that are under way at one time. It has no use for more: of what a server may ask the
+ * gateway only answers `ping`.
+ */
+const MAX_ANSWERS = 16;
 
 /**
  * The library would check results by the schemas of the server, which is not trusted: their regular expressions could
@@ -35,6 +43,13 @@ const NO_VALIDATOR: jsonSchemaValidator = {
     return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
   },
 };
+
+/** What a connection is made with. */
+export interface McpConnecting {
+  /** The gateway's, which is sent to the server. */
+  readonly version: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
 
 /** Who is told what a server says of its tools. */
 export interface McpListener {
@@ -48,12 +63,10 @@ export interface McpListener {
  * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in
  * any case. The transports follow redirects within the origin only. A connection that breaks closes, or fails the
  * requests that wait for it, within a few seconds.
- *
- * @param version the gateway's, which is sent to the server
  */
 export async function connectMcp(
   endpoint: McpEndpoint,
-  version: string,
+  { version, clock }: McpConnecting,
   signal: AbortSignal,
   { onFlaws, onToolsChanged }: McpListener,
 ): Promise<Client> {
@@ -70,7 +83,8 @@ export async function connectMcp(
     },
   );
   try {
-    const transport = transportOf(endpoint, client);
+    const transport = transportOf(endpoint, client, clock);
+    limitAnswers(transport);
     await client.connect(transport, { signal, timeout: CONNECT_MS });
     keepSoundTools(transport, onFlaws);
   } catch (error) {
@@ -125,6 +139,22 @@ class CallingClient extends Client {
   }
 }
 
+/** A server that asks on without taking the answers gets no more of them: they would wait for it in memory. */
+function limitAnswers(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  let underWay = 0;
+  transport.send = async (message, options) => {
+    if ('method' in message) return send(message, options);
+    if (underWay === MAX_ANSWERS) return;
+    underWay += 1;
+    try {
+      await send(message, options);
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
+
 /** Lists of tools reach the library without what it would refuse: one flaw of one tool would cost all of them. */
 function keepSoundTools(transport: Transport, onFlaws: (flaws: readonly string[]) => void): void {
   const deliver = transport.onmessage;
@@ -153,7 +183,7 @@ export function soundTools(listed: readonly unknown[]) {
   return { tools, flaws };
 }
 
-function transportOf(endpoint: McpEndpoint, client: CallingClient) {
+function transportOf(endpoint: McpEndpoint, client: CallingClient, clock: McpConnecting['clock']) {
   if (endpoint.transport === 'stdio') {
     const { command, args, env } = endpoint;
     return new StdioClientTransport({
@@ -166,12 +196,18 @@ function transportOf(endpoint: McpEndpoint, client: CallingClient) {
   }
   const options = {
     requestInit: { headers: { ...endpoint.headers } },
-    fetch: boundedFetch(MAX_MESSAGE, () => client.tellTooLong()),
+    fetch: boundedFetch(MAX_MESSAGE, () => client.tellTooLong(), clock),
+    reconnectionScheduler,
   };
   const url = new URL(endpoint.url);
   return endpoint.transport === 'sse'
     ? new SSEClientTransport(url, options)
     : new HttpTransport(url, options);
+}
+
+function reconnectionScheduler(reconnect: () => void, delay: number) {
+  const timer = setTimeout(reconnect, Math.max(delay, LEAST_RECONNECT_MS));
+  return () => clearTimeout(timer);
 }
 
 /** The library adds variables of its own to the environment; those that are undefined do not reach the program. */

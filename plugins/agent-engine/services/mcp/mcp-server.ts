@@ -89,7 +89,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
       const endpoint = await resolve(spec, parts.resolveSecret);
-      return (await library()).connectMcp(endpoint, parts.version, end.signal, listener);
+      return (await library()).connectMcp(endpoint, parts, end.signal, listener);
     },
     failureOf,
     clock: parts.clock,

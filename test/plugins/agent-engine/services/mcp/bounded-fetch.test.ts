@@ -6,8 +6,8 @@ import { boundedFetch } from '../../../../../plugins/agent-engine/services/mcp/b
 
 const MOST = 1_000;
 
-/** What is read of an answer of these pieces, each written by itself. */
-async function read(t: ExecutionContext, type: string, pieces: readonly string[], status = 200) {
+/** What is read of an answer of these pieces, each written by itself, and for how long the reader made it wait. */
+async function readPaced(t: ExecutionContext, type: string, pieces: readonly string[], status = 200) {
   const server = http.createServer(async (_, response) => {
     response.writeHead(status, { 'content-type': type, 'mcp-session-id': 's' });
     for (const piece of pieces) {
@@ -22,12 +22,18 @@ async function read(t: ExecutionContext, type: string, pieces: readonly string[]
     server.closeAllConnections();
     server.close();
   });
-  const response = await boundedFetch(MOST, () => {})(
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-  );
+  // Time passes in pauses alone.
+  let now = 0;
+  const wait = async (ms: number) => {
+    now += ms;
+  };
+  const limited = boundedFetch(MOST, () => {}, { monotonic: () => now }, wait);
+  const response = await limited(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   t.deepEqual([response.status, response.headers.get('mcp-session-id')], [status, 's']);
-  return response.text();
+  return { text: await response.text(), waited: now };
 }
+
+const read = async (...given: Parameters<typeof readPaced>) => (await readPaced(...given)).text;
 
 const tooLong = { message: 'The MCP server sent a message of more than 1000 bytes.' };
 const event = (length: number, end = '\n') => `data: ${'x'.repeat(length)}${end}${end}`;
@@ -54,3 +60,14 @@ for (const [name, end] of [
     await t.throwsAsync(read(t, 'text/event-stream', [...events, ...long]), tooLong);
   });
 }
+
+test('a stream that floods is read at a pace, and whole; an answer never waits', async (t) => {
+  const flood = Array.from({ length: 10 }, () => 'data: 1\n\n'.repeat(1_000));
+  const read = await readPaced(t, 'text/event-stream', flood);
+  t.is(read.text, flood.join(''));
+  // 10,000 events, and their bytes, of which 4,000 are free: 500 in each second.
+  t.is(Math.round(read.waited / 1000), 12);
+  const few = await readPaced(t, 'text/event-stream', flood.slice(0, 3));
+  t.is(few.waited, 0);
+  t.is((await readPaced(t, 'application/json', ['\n\n'.repeat(500)])).waited, 0);
+});

@@ -1,19 +1,25 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
-import test from 'ava';
-import { failureOf } from '../../../../../plugins/agent-engine/services/mcp/connect-mcp.ts';
+import test, { type ExecutionContext } from 'ava';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { connectMcp, failureOf } from '../../../../../plugins/agent-engine/services/mcp/connect-mcp.ts';
+import { until } from '../../../../support/until.ts';
 
-const http = (status: number) =>
+const refusal = (status: number) =>
   new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'x', { status, statusText: 'x' });
 const fetchFailed = (code: string) => new TypeError('fetch failed', { cause: { code } });
 
 for (const { title, error, failure } of [
   { title: 'an error of JSON-RPC is the answer', error: new ProtocolError(-32_602, 'x'), failure: 'answer' },
-  { title: 'a session that is unknown has done nothing', error: http(404), failure: 'refused' },
-  { title: 'nor has one that is called a bad request', error: http(400), failure: 'refused' },
-  { title: 'a credential that is no longer valid has done nothing', error: http(401), failure: 'refused' },
+  { title: 'a session that is unknown has done nothing', error: refusal(404), failure: 'refused' },
+  { title: 'nor has one that is called a bad request', error: refusal(400), failure: 'refused' },
+  { title: 'a credential that is no longer valid has done nothing', error: refusal(401), failure: 'refused' },
   { title: 'nobody listens, so nothing was done', error: fetchFailed('ECONNREFUSED'), failure: 'refused' },
   { title: 'a connection that was reset is broken', error: fetchFailed('ECONNRESET'), failure: 'broken' },
-  { title: 'a server that fails may have done it', error: http(502), failure: 'broken' },
+  { title: 'a server that fails may have done it', error: refusal(502), failure: 'broken' },
   {
     title: 'a program that ended may have done it',
     error: new SdkError(SdkErrorCode.ConnectionClosed, 'x'),
@@ -21,7 +27,7 @@ for (const { title, error, failure } of [
   },
   {
     title: 'a missing permission says nothing against the connection',
-    error: http(403),
+    error: refusal(403),
     failure: 'harmless',
   },
   {
@@ -31,4 +37,101 @@ for (const { title, error, failure } of [
   },
 ] as const) {
   test(title, (t) => t.is(failureOf(error), failure));
+}
+
+interface Sent {
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: { readonly protocolVersion?: string };
+}
+
+/** A client of a server that answers calls of tools as `onCall` does, and what else it gets as `onOther`. */
+async function connect(
+  t: ExecutionContext,
+  onCall: (id: Sent['id'], response: http.ServerResponse) => void,
+  onOther: (request: http.IncomingMessage, response: http.ServerResponse) => void,
+) {
+  const server = http.createServer(async (request, response) => {
+    if (request.method !== 'POST') return onOther(request, response);
+    const { id, method, params } = (await json(request)) as Sent;
+    if (method === 'tools/call') return onCall(id, response.writeHead(200, STREAM));
+    if (method === undefined) return onOther(request, response);
+    if (id === undefined) return response.writeHead(202).end();
+    const { protocolVersion } = params ?? {};
+    const result = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } };
+    const error = { code: -32_601, message: 'unknown' };
+    const answer = method === 'initialize' ? { result } : { error };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const endpoint = { transport: 'http', url, headers: {} } as const;
+  const listener = { onFlaws: () => {}, onToolsChanged: () => {} };
+  const made = { version: '1.0.0', clock: systemClock };
+  const client = await connectMcp(endpoint, made, AbortSignal.timeout(20_000), listener);
+  t.teardown(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return client;
+}
+
+const STREAM = { 'content-type': 'text/event-stream' };
+const event = (message: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+const done = (id: Sent['id']) => event({ id, result: { content: [] } });
+
+test('a server that asks without end, and takes no answer, gets a few at one time', async (t) => {
+  let answers = 0;
+  const client = await connect(
+    t,
+    (id, response) => {
+      for (let asked = 0; asked < 1_000; asked += 1)
+        response.write(event({ id: `p${asked}`, method: 'ping' }));
+      response.end(done(id));
+    },
+    ({ method }, response) => {
+      if (method === 'GET') response.writeHead(405).end();
+      else answers += 1;
+    },
+  );
+  await client.callTool({ name: 'ask' });
+  await until(() => answers >= 16);
+  await client.callTool({ name: 'ask' });
+  t.is(answers, 16);
+});
+
+test('a server cannot have its streams resumed without a pause', async (t) => {
+  const waits = watchTimers(t);
+  let call: Sent['id'];
+  const client = await connect(
+    t,
+    (id, response) => {
+      call = id;
+      response.end('id: 1\nretry: 7\ndata: \n\n');
+    },
+    ({ headers }, response) => {
+      if (headers['last-event-id'] === undefined) return response.writeHead(405).end();
+      return response.writeHead(200, STREAM).end(done(call));
+    },
+  );
+  t.deepEqual((await client.callTool({ name: 'wait' })).content, []);
+  t.true(waits.includes(250));
+  t.false(waits.includes(7));
+});
+
+/** The milliseconds of the timers that are set from now on. */
+function watchTimers(t: ExecutionContext): readonly number[] {
+  const waits: number[] = [];
+  const { setTimeout: set } = globalThis;
+  t.teardown(() => {
+    globalThis.setTimeout = set;
+  });
+  globalThis.setTimeout = Object.assign((run: () => void, ms = 0) => {
+    waits.push(ms);
+    return set(run, ms);
+  }, set);
+  return waits;
 }
