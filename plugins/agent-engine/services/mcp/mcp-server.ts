@@ -22,6 +22,8 @@ export interface McpServer extends McpConnections {
   /** Milliseconds for one call. */
   readonly timeoutMs: number;
   readonly failureOf: McpConnectionsParts['failureOf'];
+  /** Takes the credentials that the server gets out of what it says: they are the operator's, and tenants read it. */
+  hide(text: string): string;
   /** The tools that the server has for a tenant now. */
   tools(tenantId: string, signal: AbortSignal): Promise<readonly McpTool[]>;
 }
@@ -84,11 +86,13 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   );
   const toolLists = createToolLists(name, parts);
   const listener = { onFlaws: warnOfFlaws, onToolsChanged: toolLists.drop };
+  const secrets = new Set<string>();
   const connections = createMcpConnections({
     server: name,
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
       const endpoint = await resolve(spec, parts.resolveSecret);
+      for (const secret of secretsOf(endpoint)) secrets.add(secret);
       return (await library()).connectMcp(endpoint, parts, end.signal, listener);
     },
     failureOf,
@@ -98,6 +102,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     ...connections,
     failureOf,
     timeoutMs: (spec.timeout ?? DEFAULT_TIMEOUT_S) * 1000,
+    hide: (text) => [...secrets].reduce((left, secret) => left.replaceAll(secret, HIDDEN), text),
     tools: (tenantId, signal) => connections.use(tenantId, (client) => toolLists.of(client, signal)),
     async [Symbol.asyncDispose]() {
       end.abort();
@@ -142,6 +147,23 @@ function createToolLists(server: string, { clock, log }: Pick<McpKindParts, 'clo
 
 function isSmall({ description, inputSchema }: McpTool): boolean {
   return JSON.stringify({ description, inputSchema }).length <= MAX_TOOL;
+}
+
+/** Names of headers and variables that hold a credential; others hold what results may name (`PATH`, a region). */
+const CREDENTIAL = /auth|cookie|credential|key|pass|pwd|secret|session|signature|token/i;
+/** In front of a credential: what a server repeats may be without it. */
+const SCHEME = /^[a-z][a-z0-9-]{0,31} +/i;
+/** Hiding shorter values would take ordinary words out of results. */
+const LEAST_HIDDEN = 8;
+const HIDDEN = '[REDACTED:secret]';
+
+/** The credentials that a server gets, as they are and as JSON. */
+function secretsOf(endpoint: McpEndpoint): readonly string[] {
+  return Object.entries(endpoint.transport === 'stdio' ? endpoint.env : endpoint.headers)
+    .filter(([name]) => CREDENTIAL.test(name))
+    .flatMap(([, value]) => [value, value.replace(SCHEME, '')])
+    .filter(({ length }) => length >= LEAST_HIDDEN)
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
 }
 
 async function resolve(

@@ -74,19 +74,19 @@ export function mcpServers(servers: ResourceView<McpServer>): McpServers {
 
 async function call(
   server: string,
-  { timeoutMs, use, failureOf }: McpServer,
+  { timeoutMs, use, failureOf, hide }: McpServer,
   asked: { readonly name: string; readonly arguments: Record<string, unknown> },
   { principal, signal, log }: ToolContext,
 ): Promise<ToolResult> {
   const options = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
   try {
-    return mcpContent(await use(principal.tenantId, (client) => client.callTool(asked, options)));
+    return mcpContent(await use(principal.tenantId, (client) => client.callTool(asked, options)), hide);
   } catch (error) {
     signal.throwIfAborted();
     const failure = error instanceof GatewayError ? undefined : await failureOf(error);
     // What the server says about the arguments helps the model to do better; what broke on the way is the operator's
     // business.
-    if (failure === 'answer') return { content: (error as Error).message, isError: true };
+    if (failure === 'answer') return { content: hide((error as Error).message), isError: true };
     log.warn({ err: error, mcp_server: server, tool: asked.name }, 'a call of an MCP server failed');
     if (failure === 'too-long') return { content: TOO_LONG, isError: true };
     if (failure === undefined) throw error;
@@ -112,11 +112,11 @@ function hold(server: string, servers: ResourceView<McpServer>): ResourceLease<M
 }
 
 /** The result of an MCP tool as text for a model: its parts in order, what is no text as a note. Pure. */
-function mcpContent(result: CallToolResult): ToolResult {
+function mcpContent(result: CallToolResult, hide: McpServer['hide']): ToolResult {
   const { content = [], structuredContent, isError = false } = result;
   const text = content.map(partText).filter((part) => part !== '');
   if (text.length === 0 && structuredContent !== undefined) text.push(JSON.stringify(structuredContent));
-  return { content: text.join('\n'), isError };
+  return { content: hide(text.join('\n')), isError };
 }
 
 function partText(part: CallToolResult['content'][number]): string {
