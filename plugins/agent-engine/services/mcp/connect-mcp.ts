@@ -22,8 +22,9 @@ import type { McpEndpoint, McpFailure } from './mcp-connections.ts';
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 /** Bytes of one message of a server. */
 const MAX_MESSAGE = 4 * 1024 * 1024;
-/** Pages of a list of tools at most. */
+/** Pages of a list of tools at most, and tools of a page that are looked at: a run gets far fewer. */
 const MAX_PAGES = 10;
+const MAX_LISTED = 1_000;
 /** Milliseconds until a server has answered the handshake. */
 const CONNECT_MS = 10_000;
 /** Milliseconds after which a stream is resumed at the earliest: a server may ask for less, and end each one at once. */
@@ -161,7 +162,9 @@ function keepSoundTools(transport: Transport, onFlaws: (flaws: readonly string[]
   transport.onmessage = (message, extra) => {
     const result = 'result' in message ? message.result : undefined;
     if (result !== undefined && Array.isArray(result.tools)) {
-      const { tools, flaws } = soundTools(result.tools);
+      const { tools, flaws } = soundTools(result.tools.slice(0, MAX_LISTED));
+      // Each tool costs the process time, and nobody would see those of further pages.
+      if (result.tools.length > MAX_LISTED) delete result.nextCursor;
       result.tools = tools;
       if (flaws.length > 0) onFlaws(flaws);
     }

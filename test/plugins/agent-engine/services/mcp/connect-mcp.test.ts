@@ -60,7 +60,11 @@ async function connect(
     const { protocolVersion } = params ?? {};
     const result = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } };
     const error = { code: -32_601, message: 'unknown' };
-    const answer = method === 'initialize' ? { result } : { error };
+    const ANSWERS = {
+      initialize: { result },
+      'tools/list': { result: { tools: TOOLS, nextCursor: 'more' } },
+    };
+    const answer = ANSWERS[method as keyof typeof ANSWERS] ?? { error };
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
   });
@@ -79,6 +83,7 @@ async function connect(
   return client;
 }
 
+const TOOLS = Array.from({ length: 1_200 }, (_, n) => ({ name: `t${n}`, inputSchema: { type: 'object' } }));
 const STREAM = { 'content-type': 'text/event-stream' };
 const event = (message: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
 const done = (id: Sent['id']) => event({ id, result: { content: [] } });
@@ -101,6 +106,13 @@ test('a server that asks without end, and takes no answer, gets a few at one tim
   await until(() => answers >= 16);
   await client.callTool({ name: 'ask' });
   t.is(answers, 16);
+});
+
+test('of a server that lists tools without end the first ones are looked at', async (t) => {
+  const nothing = () => {};
+  const client = await connect(t, nothing, (_, response) => response.writeHead(405).end());
+  const { tools } = await client.listTools();
+  t.deepEqual([tools.length, tools.at(-1)?.name], [1_000, 't999']);
 });
 
 test('a server cannot have its streams resumed without a pause', async (t) => {
