@@ -87,7 +87,7 @@ export async function connectMcp(
     const transport = transportOf(endpoint, client, clock);
     limitAnswers(transport);
     await client.connect(transport, { signal, timeout: CONNECT_MS });
-    keepSoundTools(transport, onFlaws);
+    keepSoundResults(transport, onFlaws);
   } catch (error) {
     await client.close();
     throw error;
@@ -156,8 +156,12 @@ function limitAnswers(transport: Transport): void {
   };
 }
 
-/** Lists of tools reach the library without what it would refuse: one flaw of one tool would cost all of them. */
-function keepSoundTools(transport: Transport, onFlaws: (flaws: readonly string[]) => void): void {
+/**
+ * Results reach the library as the gateway uses them. Of a list of tools without what it would refuse: one flaw of one
+ * tool would cost all of them. Of a call as one text: the library takes minutes, and gigabytes, to say all that is wrong
+ * with a hundred thousand parts.
+ */
+function keepSoundResults(transport: Transport, onFlaws: (flaws: readonly string[]) => void): void {
   const deliver = transport.onmessage;
   transport.onmessage = (message, extra) => {
     const result = 'result' in message ? message.result : undefined;
@@ -168,8 +172,64 @@ function keepSoundTools(transport: Transport, onFlaws: (flaws: readonly string[]
       result.tools = tools;
       if (flaws.length > 0) onFlaws(flaws);
     }
+    if (result !== undefined && ('content' in result || 'structuredContent' in result)) {
+      const text = resultText(result);
+      // What is no list of parts the library refuses, with one error.
+      result.content = text === undefined ? null : [{ type: 'text', text }];
+      delete result.structuredContent;
+    }
     deliver?.(message, extra);
   };
+}
+
+/**
+ * The result of a call as text for a model: its parts in order, what is no text as a note. Undefined where a part is
+ * none. Pure.
+ */
+export function resultText({ content = [], structuredContent }: Members): string | undefined {
+  if (!Array.isArray(content)) return undefined;
+  const texts: string[] = [];
+  for (const part of content) {
+    const text = partText(membersOf(part));
+    if (text === undefined) return undefined;
+    if (text !== '') texts.push(text);
+  }
+  if (texts.length === 0 && structuredContent !== undefined) return writtenOut(structuredContent);
+  return texts.join('\n');
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const membersOf = (value: unknown) => (value ?? {}) as Members;
+
+function partText({ type, text, mimeType, data, name, uri, resource }: Members): string | undefined {
+  switch (type) {
+    case 'text':
+      return typeof text === 'string' ? text : undefined;
+    case 'image':
+    case 'audio':
+      if (typeof data !== 'string' || typeof mimeType !== 'string') return undefined;
+      return `[${type} of type ${mimeType}, ${data.length} characters of base64, not shown]`;
+    case 'resource_link':
+      return typeof name === 'string' && typeof uri === 'string' ? `[${name}: ${uri}]` : undefined;
+    case 'resource': {
+      const inner = membersOf(resource);
+      if (typeof inner.text === 'string') return inner.text;
+      return typeof inner.uri === 'string' ? `[binary resource ${inner.uri}]` : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** `undefined` for what is nested too deeply. */
+function writtenOut(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** The tools of a list with what the gateway uses of them, and what the others lack. Pure. */
@@ -179,11 +239,19 @@ export function soundTools(listed: readonly unknown[]) {
   for (const entry of listed) {
     const { name, title, description, inputSchema } = (entry ?? {}) as Readonly<Record<string, unknown>>;
     const tool = { name, title, description, inputSchema };
-    const { issues } = specTypeSchemas.Tool['~standard'].validate(tool);
+    const { issues } = specTypeSchemas.Tool['~standard'].validate(withOneFault(tool));
     if (issues === undefined) tools.push(tool);
     else flaws.push(`${String(name).slice(0, 128)}: ${issues[0]!.path?.join('.')}: ${issues[0]!.message}`);
   }
   return { tools, flaws };
+}
+
+/** The library would say of each entry of `required` that it is no text. */
+function withOneFault<T extends { readonly inputSchema: unknown }>(tool: T): T {
+  const { required } = membersOf(tool.inputSchema);
+  const fault = Array.isArray(required) ? required.findIndex((name) => typeof name !== 'string') : -1;
+  if (fault === -1) return tool;
+  return { ...tool, inputSchema: { type: 'object', required: [(required as unknown[])[fault]] } };
 }
 
 function transportOf(endpoint: McpEndpoint, client: CallingClient, clock: McpConnecting['clock']) {

@@ -80,7 +80,7 @@ async function call(
 ): Promise<ToolResult> {
   const options = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
   try {
-    return mcpContent(await use(principal.tenantId, (client) => client.callTool(asked, options)), hide);
+    return toolResult(await use(principal.tenantId, (client) => client.callTool(asked, options)), hide);
   } catch (error) {
     signal.throwIfAborted();
     const failure = error instanceof GatewayError ? undefined : await failureOf(error);
@@ -111,26 +111,7 @@ function hold(server: string, servers: ResourceView<McpServer>): ResourceLease<M
   return lease;
 }
 
-/** The result of an MCP tool as text for a model: its parts in order, what is no text as a note. Pure. */
-function mcpContent(result: CallToolResult, hide: McpServer['hide']): ToolResult {
-  const { content = [], structuredContent, isError = false } = result;
-  const text = content.map(partText).filter((part) => part !== '');
-  if (text.length === 0 && structuredContent !== undefined) text.push(JSON.stringify(structuredContent));
-  return { content: hide(text.join('\n')), isError };
-}
-
-function partText(part: CallToolResult['content'][number]): string {
-  switch (part.type) {
-    case 'text':
-      return part.text;
-    case 'image':
-    case 'audio':
-      return `[${part.type} of type ${part.mimeType}, ${part.data.length} characters of base64, not shown]`;
-    case 'resource_link':
-      return `[${part.name}: ${part.uri}]`;
-    case 'resource':
-      return 'text' in part.resource ? part.resource.text : `[binary resource ${part.resource.uri}]`;
-    default:
-      return '';
-  }
+/** The one text that `connectMcp` makes of a result. */
+function toolResult({ content, isError = false }: CallToolResult, hide: McpServer['hide']): ToolResult {
+  return { content: hide(content.map((part) => ('text' in part ? part.text : '')).join('\n')), isError };
 }

@@ -5,7 +5,12 @@ import { json } from 'node:stream/consumers';
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
-import { connectMcp, failureOf } from '../../../../../plugins/agent-engine/services/mcp/connect-mcp.ts';
+import {
+  connectMcp,
+  failureOf,
+  resultText,
+  soundTools,
+} from '../../../../../plugins/agent-engine/services/mcp/connect-mcp.ts';
 import { until } from '../../../../support/until.ts';
 
 const refusal = (status: number) =>
@@ -38,6 +43,42 @@ for (const { title, error, failure } of [
 ] as const) {
   test(title, (t) => t.is(failureOf(error), failure));
 }
+
+for (const { title, result, text } of [
+  {
+    title: 'the parts of a result are its text, in order',
+    result: {
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+        { type: 'resource_link', name: 'b', uri: 'file:///b' },
+        { type: 'resource', resource: { uri: 'x:c', text: 'c' } },
+        { type: 'resource', resource: { uri: 'x:d', blob: 'AAAA' } },
+      ],
+      structuredContent: { a: 1 },
+    },
+    text: 'a\n[image of type image/png, 4 characters of base64, not shown]\n[b: file:///b]\nc\n[binary resource x:d]',
+  },
+  {
+    title: 'structured content counts where there is no other',
+    result: { structuredContent: [1] },
+    text: '[1]',
+  },
+  { title: 'a part of no known type is none', result: { content: [{ type: 'x' }] }, text: undefined },
+  { title: 'nor is null', result: { content: [null] }, text: undefined },
+  { title: 'nor is a text without text', result: { content: [{ type: 'text', text: 1 }] }, text: undefined },
+  { title: 'content has to be a list', result: { content: 'x' }, text: undefined },
+]) {
+  test(title, (t) => t.is(resultText(result), text));
+}
+
+test('of a tool whose schema is wrong in many places one of them is named', (t) => {
+  const wrong = { name: 'wrong', inputSchema: { type: 'object', required: ['a', ...Array(1_000).fill(0)] } };
+  t.deepEqual(soundTools([wrong]), {
+    tools: [],
+    flaws: ['wrong: inputSchema.required.0: Invalid input: expected string, received number'],
+  });
+});
 
 interface Sent {
   readonly id?: string | number;
@@ -108,6 +149,17 @@ test('a server that asks without end, and takes no answer, gets a few at one tim
   t.is(answers, 16);
 });
 
+test('a result with many flaws is refused for one of them', async (t) => {
+  const content = Array.from({ length: 100 }, () => ({ type: 'x' }));
+  const client = await connect(
+    t,
+    (id, response) => response.end(event({ id, result: { content } })),
+    (_, response) => response.writeHead(405).end(),
+  );
+  const { message } = await t.throwsAsync(client.callTool({ name: 'wrong' }));
+  t.true(message.length < 1_000, message);
+});
+
 test('of a server that lists tools without end the first ones are looked at', async (t) => {
   const nothing = () => {};
   const client = await connect(t, nothing, (_, response) => response.writeHead(405).end());
@@ -129,7 +181,7 @@ test('a server cannot have its streams resumed without a pause', async (t) => {
       return response.writeHead(200, STREAM).end(done(call));
     },
   );
-  t.deepEqual((await client.callTool({ name: 'wait' })).content, []);
+  t.like(await client.callTool({ name: 'wait' }), { content: [{ text: '' }] });
   t.true(waits.includes(250));
   t.false(waits.includes(7));
 });
@@ -141,9 +193,9 @@ function watchTimers(t: ExecutionContext): readonly number[] {
   t.teardown(() => {
     globalThis.setTimeout = set;
   });
-  globalThis.setTimeout = Object.assign((run: () => void, ms = 0) => {
-    waits.push(ms);
-    return set(run, ms);
+  globalThis.setTimeout = Object.assign((...given: Parameters<typeof set>) => {
+    waits.push(given[1] ?? 0);
+    return set(...given);
   }, set);
   return waits;
 }
