@@ -86,8 +86,8 @@ export async function connectMcp(
   try {
     const transport = transportOf(endpoint, client, clock);
     limitAnswers(transport);
-    await client.connect(transport, { signal, timeout: CONNECT_MS });
     keepSoundResults(transport, onFlaws);
+    await client.connect(transport, { signal, timeout: CONNECT_MS });
   } catch (error) {
     await client.close();
     throw error;
@@ -158,27 +158,34 @@ function limitAnswers(transport: Transport): void {
 
 /**
  * Results reach the library as the gateway uses them. Of a list of tools without what it would refuse: one flaw of one
- * tool would cost all of them. Of a call as one text: the library takes minutes, and gigabytes, to say all that is wrong
- * with a hundred thousand parts.
+ * tool would cost all of them. Of a call as one text, and of a server the little that counts: the library takes minutes,
+ * and gigabytes, to say all that is wrong with a hundred thousand parts. To be called before the library connects: it
+ * reads a message after who listens already.
  */
 function keepSoundResults(transport: Transport, onFlaws: (flaws: readonly string[]) => void): void {
-  const deliver = transport.onmessage;
-  transport.onmessage = (message, extra) => {
+  transport.onmessage = (message) => {
     const result = 'result' in message ? message.result : undefined;
-    if (result !== undefined && Array.isArray(result.tools)) {
+    if (result === undefined) return;
+    if ('capabilities' in result) {
+      const { tools } = membersOf(result.capabilities);
+      const { listChanged } = membersOf(tools);
+      result.capabilities = tools === undefined ? {} : { tools: { listChanged: listChanged === true } };
+      const { name, version } = membersOf(result.serverInfo);
+      if (result.serverInfo !== undefined) result.serverInfo = { name, version };
+    }
+    if (Array.isArray(result.tools)) {
       const { tools, flaws } = soundTools(result.tools.slice(0, MAX_LISTED));
       // Each tool costs the process time, and nobody would see those of further pages.
       if (result.tools.length > MAX_LISTED) delete result.nextCursor;
       result.tools = tools;
       if (flaws.length > 0) onFlaws(flaws);
     }
-    if (result !== undefined && ('content' in result || 'structuredContent' in result)) {
+    if ('content' in result || 'structuredContent' in result) {
       const text = resultText(result);
       // What is no list of parts the library refuses, with one error.
       result.content = text === undefined ? null : [{ type: 'text', text }];
       delete result.structuredContent;
     }
-    deliver?.(message, extra);
   };
 }
 

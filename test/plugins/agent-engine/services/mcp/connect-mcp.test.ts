@@ -99,7 +99,9 @@ async function connect(
     if (method === undefined) return onOther(request, response);
     if (id === undefined) return response.writeHead(202).end();
     const { protocolVersion } = params ?? {};
-    const result = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } };
+    // The gateway uses no icons, so they may be wrong.
+    const serverInfo = { name: 's', version: '1', icons: [0], websiteUrl: 0 };
+    const result = { protocolVersion, capabilities: { tools: {}, logging: 0 }, serverInfo };
     const error = { code: -32_601, message: 'unknown' };
     const ANSWERS = {
       initialize: { result },
