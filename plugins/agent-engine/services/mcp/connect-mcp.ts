@@ -27,7 +27,7 @@ const MAX_PAGES = 10;
 const MAX_LISTED = 1_000;
 /** Milliseconds until a server has answered the handshake. */
 const CONNECT_MS = 10_000;
-/** Milliseconds after which a stream is resumed at the earliest: a server may ask for less, and end each one at once. */
+/** Milliseconds before a stream is resumed, at least: a server may ask for less, and end each one at once. */
 const LEAST_RECONNECT_MS = 250;
 /**
  * Answers to requests of a server that are under way at one time. It has no use for more: of what a server may ask the
@@ -157,10 +157,10 @@ function limitAnswers(transport: Transport): void {
 }
 
 /**
- * Results reach the library as the gateway uses them. Of a list of tools without what it would refuse: one flaw of one
- * tool would cost all of them. Of a call as one text, and of a server the little that counts: the library takes minutes,
- * and gigabytes, to say all that is wrong with a hundred thousand parts. To be called before the library connects: it
- * reads a message after who listens already.
+ * Results reach the library as the gateway uses them. Lists of tools come without what it would refuse: one flaw of
+ * one tool would cost all of them. The result of a call is one text, and of what a server says of itself only the
+ * little that is used is left: the library takes minutes, and gigabytes, to say all that is wrong with a hundred
+ * thousand parts. To be called before the library connects: it reads a message after those who listen already.
  */
 function keepSoundResults(transport: Transport, onFlaws: (flaws: readonly string[]) => void): void {
   transport.onmessage = (message) => {
