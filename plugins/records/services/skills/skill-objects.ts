@@ -69,14 +69,25 @@ export async function manifestOfObjects(
 
 async function storedNames(space: ObjectSpace): Promise<readonly string[]> {
   const names: string[] = [];
+  for await (const { name } of storedSkills(space, MAX_PAGES)) if (names.push(name) === MAX_SKILLS) break;
+  return names;
+}
+
+/** The skills whose text is stored, in the manifest or not; of the first pages of the list, where `pages` is given. */
+export async function* storedSkills(
+  space: ObjectSpace,
+  pages = Number.POSITIVE_INFINITY,
+): AsyncGenerator<{ readonly name: string; readonly modifiedAt: Date }> {
   let after: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+  for (let page = 0; page < pages; page += 1) {
     const { objects, next } = await space.list(SKILL_FOLDER, after === undefined ? {} : { after });
-    names.push(...objects.map(({ key }) => nameOfSkill(key)).filter((name) => name !== undefined));
-    if (next === undefined) break;
+    for (const { key, modifiedAt } of objects) {
+      const name = nameOfSkill(key);
+      if (name !== undefined) yield { name, modifiedAt };
+    }
+    if (next === undefined) return;
     after = next;
   }
-  return names.slice(0, MAX_SKILLS);
 }
 
 async function entryOf(

@@ -1,11 +1,17 @@
 import { defineJob, forEachLimited, type JobHandler, type StoredObjects, Type } from 'agent-gateway';
 import type { Provisioning } from '../../contract.ts';
 import { SkillProvisioningEntity } from '../../store/skill-provisionings.ts';
-import { withoutSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
-import { MANIFEST_KEY, nameOfSkill, SKILL_FOLDER, SOUL_KEY, skillKey } from './skill-objects.ts';
+import {
+  MANIFEST_KEY,
+  nameOfSkill,
+  SKILL_FOLDER,
+  SOUL_KEY,
+  skillKey,
+  storedSkills,
+} from './skill-objects.ts';
 
-/** Objects that are looked at at one time. */
+/** Objects that are deleted at one time. */
 const PARALLEL = 8;
 
 /**
@@ -22,21 +28,24 @@ export function forgetSkills(parts: {
 }): JobHandler<{ readonly before: number }> {
   const { manifests, souls, provisioning } = parts;
   return async ({ before }, { tenantId = '', entities, signal: stopped }) => {
-    const old = new Set<string>();
+    let old: readonly string[] = [];
     await manifests.change(
       tenantId,
       async ({ manifest, space, signal }) => {
-        await forEachLimited([...manifest.skills.keys()], PARALLEL, async (name) => {
+        // Of all that is stored: an attempt that ended early has taken the names out of the manifest already.
+        const stored = new Map<string, Date>();
+        for await (const { name, modifiedAt } of storedSkills(space)) {
           signal.throwIfAborted();
-          const stored = await space.head(skillKey(name));
-          if (stored === undefined || stored.modifiedAt.getTime() <= before) old.add(name);
-        });
-        const kept = [...old].reduce((rest, name) => withoutSkill(rest, name, false), manifest);
+          stored.set(name, modifiedAt);
+        }
+        const isLater = (name: string) => (stored.get(name)?.getTime() ?? 0) > before;
+        old = [...stored.keys()].filter((name) => !isLater(name));
+        const skills = new Map([...manifest.skills].filter(([name]) => isLater(name)));
         // Those that the tenant had deleted come back, too.
-        return { manifest: { ...kept, removed: new Set() }, result: undefined };
+        return { manifest: { skills, removed: new Set() }, result: undefined };
       },
       async ({ space }) => {
-        await forEachLimited([...old], PARALLEL, async (name) => {
+        await forEachLimited(old, PARALLEL, async (name) => {
           await space.delete(skillKey(name));
         });
         const soul = await space.head(SOUL_KEY);

@@ -48,6 +48,29 @@ test('an erasure takes skills and SOUL.md of the time before, and the built-in o
   t.is(await souls.read(OTHER), 'I am old');
 });
 
+test('an erasure that ended between manifest and texts deletes the texts when it is repeated', async (t) => {
+  const { services, manifests, skills, souls } = openSkills(t);
+  await skills.write(TENANT, 'mine', skillText('mine'));
+  const space = services.objects.forTenant(TENANT);
+  // A deletion of the tenant's own that lost its last step.
+  await space.put(skillKey('deleted'), skillText('deleted'));
+  const entities = () => ({ delete: async () => 0 }) as unknown as TenantEntityManager;
+  const context = { tenantId: TENANT, entities } as unknown as Parameters<ReturnType<typeof forgetSkills>>[1];
+  const before = services.clock.now();
+  const dying: typeof manifests.change = (tenantId, work) =>
+    manifests.change(tenantId, work, () => Promise.reject(new Error('killed')));
+  const parts = { souls, provisioning: { kick: async () => {} } };
+  await t.throwsAsync(forgetSkills({ ...parts, manifests: { change: dying } })({ before }, context), {
+    message: 'killed',
+  });
+  t.deepEqual(await skills.list(TENANT), []);
+  await forgetSkills({ ...parts, manifests })({ before }, context);
+  t.deepEqual(
+    (await space.list('')).objects.map(({ key }) => key),
+    [MANIFEST_KEY],
+  );
+});
+
 test('an erasure brings built-in skills back that the tenant had deleted', async (t) => {
   const { services, manifests, skills, souls } = openSkills(t, {}, catalogOf(['alpha', 'beta']));
   const names = async () => (await skills.list(TENANT)).map(({ name }) => name).sort();
