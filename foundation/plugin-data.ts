@@ -17,6 +17,8 @@ const KERNEL_ROWS: readonly {
   readonly column: string;
   readonly begins: (name: string) => readonly string[];
 }[] = [
+  // Before the jobs: while there is a subscription, events become new ones.
+  { table: 'kernel_subscriptions', column: 'queue', begins: (name) => [`${name}.`] },
   { table: 'kernel_jobs', column: 'queue', begins: (name) => [`${name}.`] },
   { table: 'kernel_schedules', column: 'name', begins: (name) => [`${name}.`] },
   { table: 'kernel_leases', column: 'lease_key', begins: leaseKeys },

@@ -32,6 +32,9 @@ eachDatabase(
         ],
       });
       await fresh.ask(`insert into kernel_schedules (name, next_at) values ('${owner}.tidy', 1)`);
+      await fresh.ask(
+        `insert into kernel_subscriptions (queue, event, attempts, seen_at) values ('${owner}.on.shop.paid', 'shop.paid', 3, 1)`,
+      );
     }
     const work = (due: number) =>
       fresh.ask(
@@ -51,9 +54,10 @@ eachDatabase(
     t.is(
       asked.stderr,
       `Of weather:
-  weather           the table, with 2 rows
-  kernel_jobs       rows of it, of 1 row
-  kernel_schedules  rows of it, of 1 row
+  weather               the table, with 2 rows
+  kernel_subscriptions  rows of it, of 1 row
+  kernel_jobs           rows of it, of 1 row
+  kernel_schedules      rows of it, of 1 row
   1 migrations that were applied
 Nothing was removed: without a terminal, --yes has to agree
 `,
@@ -66,6 +70,9 @@ Nothing was removed: without a terminal, --yes has to agree
     await t.throwsAsync(fresh.ask('select id from weather'));
     t.is((await fresh.ask('select id from weather_maps')).length, 2);
     t.deepEqual(await fresh.ask('select name from kernel_schedules'), [{ name: 'weather-maps.tidy' }]);
+    t.deepEqual(await fresh.ask('select queue from kernel_subscriptions'), [
+      { queue: 'weather-maps.on.shop.paid' },
+    ]);
     t.deepEqual(await fresh.ask('select id from kernel_jobs'), []);
     t.deepEqual(await fresh.ask("select name from schema_migrations where owner = 'weather'"), []);
     t.is((await remove('--yes')).stdout, 'weather has nothing in the database.\n');
