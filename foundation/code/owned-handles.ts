@@ -21,14 +21,18 @@ interface Handle {
 const owners = new AsyncLocalStorage<(handle: Omit<Handle, 'place'>) => void>();
 let isWatching = false;
 
+/** Handles at which those that have ended are let go: a plugin with connections begins and ends some for each. */
+const MANY = 500;
+
 /**
  * Notes the handles that code in `folder` begins. Timers and servers are watched from the first use on; others than
  * those of `run` are never looked at.
  */
 export function ownHandles(folder: string): OwnedHandles {
   watch();
-  const handles: Handle[] = [];
+  let handles: Handle[] = [];
   const note = (handle: Omit<Handle, 'place'>) => {
+    if (handles.length % MANY === 0) handles = handles.filter((one) => one.isOpen());
     const place = placeOf(new Error(handle.what), folder);
     handles.push({ ...handle, place });
   };
