@@ -36,12 +36,12 @@ async function moveToNew(temporary: string, target: string): Promise<void> {
 }
 
 /** A name next to `target` that no other writer uses. */
-export function temporaryName(target: string): string {
+function temporaryName(target: string): string {
   return path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(8).toString('hex')}.tmp`);
 }
 
 /** Creates a file that must not exist, with exactly this mode, and returns when its content is on the disk. */
-export async function writeFlushed(file: string, content: string, mode: number): Promise<void> {
+async function writeFlushed(file: string, content: string, mode: number): Promise<void> {
   const handle = await open(file, 'wx', mode);
   try {
     await handle.chmod(mode);

@@ -1,3 +1,5 @@
+import { endsWithin } from './deadline.ts';
+
 /** A call that can be aborted. */
 export interface AbortableCall {
   /** Of its route or method. */
@@ -43,14 +45,9 @@ export class InFlight {
   /** Resolves when no call is left; true, or false when `milliseconds` were over first. */
   async idle(milliseconds: number): Promise<boolean> {
     if (this.#calls.size === 0) return true;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(false), milliseconds);
-    this.#idle.push(() => resolve(true));
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    return endsWithin(milliseconds, promise);
   }
 
   /** Aborts every call. */

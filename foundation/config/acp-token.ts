@@ -1,15 +1,7 @@
-import { chmod, link, lstat, readFile, unlink } from 'node:fs/promises';
+import { chmod, lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import {
-  flushFolder,
-  ignoreMissing,
-  isDiskFull,
-  isSystemError,
-  makeFolder,
-  temporaryName,
-  writeFlushed,
-} from '../base/durable-file.ts';
+import { isDiskFull, isSystemError, makeFolder, writeAtomically } from '../base/durable-file.ts';
 import type { Ids } from '../base/ids.ts';
 import { ConfigurationError, fileError } from './configuration-error.ts';
 
@@ -84,22 +76,15 @@ async function readToken(file: string): Promise<string | undefined> {
   }
 }
 
-/**
- * False when another process was first. A hard link appears at once with its whole content, and never replaces a file.
- */
+/** False when another process was first. */
 async function keepToken(file: string, token: string): Promise<boolean> {
-  const temporary = temporaryName(file);
   try {
-    await writeFlushed(temporary, `${token}\n`, 0o600);
-    await link(temporary, file);
+    await writeAtomically(file, `${token}\n`, 0o600, true);
+    return true;
   } catch (error) {
     if (isSystemError(error, 'EEXIST')) return false;
     throw error;
-  } finally {
-    await unlink(temporary).catch(ignoreMissing);
   }
-  await flushFolder(path.dirname(file));
-  return true;
 }
 
 function unusable(file: string, reason: string, cause?: unknown): ConfigurationError {

@@ -13,12 +13,10 @@ const LONGEST_PAUSE_MS = 250;
  * for a lock in vain has waited as long as is allowed, with a connection that others need.
  */
 export function lostRace(error: unknown): boolean {
-  for (const cause of causesOf(error)) {
-    const { code, errno } = cause as { code?: unknown; errno?: unknown };
-    if (typeof code === 'string' && (SQL_STATES.has(code) || code.startsWith('SQLITE_BUSY'))) return true;
-    if (errno === DEADLOCK) return true;
-  }
-  return false;
+  return (
+    deadlocked(error) ||
+    causesOf(error).some((cause) => /^SQLITE_BUSY/.test(String((cause as NodeJS.ErrnoException).code)))
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { lazy } from '../base/lazy.ts';
 import { processEnvironment } from '../config/read-config.ts';
 
 /** Connections to servers that the operator named. */
@@ -23,17 +24,8 @@ export function outbound(options: OutboundOptions): {
   connect(): Promise<Dispatcher>;
   destroy(): Promise<void>;
 } {
-  let opening: Promise<Dispatcher> | undefined;
-  return {
-    connect() {
-      opening ??= open(options).catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      });
-      return opening;
-    },
-    destroy: async () => (await opening)?.destroy(),
-  };
+  const pools = lazy(() => open(options));
+  return { connect: pools.get, destroy: async () => (await pools.begun)?.destroy() };
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { Client } from 'pg';
+import type { ConnectionEvents, Refusal } from '../messages/events/transport.ts';
+
 /** What the connection needs. */
 export interface NotificationOptions {
   /**
@@ -13,19 +15,12 @@ export interface NotificationOptions {
   readonly statementDeadline: number;
 }
 
-/** What the connection reports. */
-interface NotificationListener {
-  message(text: string): void;
-  /** The connection is gone. May be called more than once, also after `destroy`. */
-  lost(reason: unknown): void;
-}
-
 /**
  * PostgreSQL's LISTEN and NOTIFY on the one connection that a process has in addition to the pool of its database:
  * events, and through them all that waits for a wake-up. A pooler between must keep sessions together. The client
  * library is loaded when it connects. Its form is that of a transport of events (`messages/events/transport.ts`).
  */
-export function notificationConnection(options: NotificationOptions, events: NotificationListener) {
+export function notificationConnection(options: NotificationOptions, events: ConnectionEvents) {
   const { channel } = options;
   let client: Client | undefined;
   let isDestroyed = false;
@@ -58,7 +53,7 @@ export function notificationConnection(options: NotificationOptions, events: Not
       await client.query(`listen ${pg.escapeIdentifier(channel)}`);
     },
 
-    async send(messages: readonly string[]): Promise<{ readonly count: number; readonly reason?: unknown }> {
+    async send(messages: readonly string[]): Promise<Refusal> {
       try {
         await notify(messages);
         return { count: 0 };
@@ -67,7 +62,7 @@ export function notificationConnection(options: NotificationOptions, events: Not
         if (messages.length === 1) return { count: 1, reason };
       }
       // One message that cannot be written in the database's encoding must not take the others with it.
-      let refused: { readonly count: number; readonly reason?: unknown } = { count: 0 };
+      let refused: Refusal = { count: 0 };
       for (const message of messages) {
         try {
           await notify([message]);

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
 import { endsWithin } from '../../base/deadline.ts';
+import { lazy } from '../../base/lazy.ts';
 import { throttledLog } from '../../base/throttle.ts';
 import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -123,16 +124,8 @@ function firstConnection(events: Pick<Events, 'onMissed' | 'isConnected'>): Prom
 function createTable(database: Pick<Database, 'system'>, prefix: string) {
   const name = `${prefix.replaceAll('-', '_')}_queue_1`;
   const table = sql.id(name);
-  let made: Promise<void> | undefined;
-
   /** Makes the table unless it is there. Any number of replicas may do it at once. */
-  function ensure(): Promise<void> {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  }
+  const { get: ensure } = lazy(make);
 
   async function make(): Promise<void> {
     const { rows } = await sql<{ known: boolean }>`select to_regclass(${name}) is not null as known`.execute(
