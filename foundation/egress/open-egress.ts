@@ -26,7 +26,7 @@ import { parseTarget } from './target.ts';
 /** What egress needs. */
 export interface EgressOptions {
   /** Has the tables of `egressRegistration` and of the kernel. */
-  readonly database: Pick<Database, 'forTenant' | 'system' | 'transaction'>;
+  readonly database: Pick<Database, 'forTenant' | 'system' | 'transaction' | 'pageOfAll'>;
   readonly trail: Pick<AuditTrail, 'record' | 'room'>;
   readonly settings: ServiceSettings['egress'];
   readonly clock: Clock;

@@ -58,7 +58,7 @@ const MAX_TENANTS = 500;
 
 /** Makes the rules over the table of `egressRegistration`. */
 export function createEgressRules(
-  database: Pick<Database, 'forTenant' | 'system' | 'transaction'>,
+  database: Pick<Database, 'forTenant' | 'system' | 'transaction' | 'pageOfAll'>,
   clock: Clock,
   ids: Ids,
 ): JudgedRules {
@@ -75,14 +75,10 @@ export function createEgressRules(
       return (await cache.get(tenantId)) ?? [];
     },
     async list({ tenantId, limit, offset }) {
-      const [rows, total] = await database
-        .system()
-        .findAndCount(EgressRuleTable, tenantId === undefined ? {} : { tenantId }, {
-          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-          limit,
-          offset,
-        });
-      return { records: rows.map(toRule), total };
+      const where = tenantId === undefined ? {} : { tenantId };
+      const query = { orderBy: { createdAt: 'desc', id: 'desc' }, limit, offset } as const;
+      const [records, total] = await database.pageOfAll(EgressRuleTable, where, query);
+      return { records, total };
     },
     async create(settings) {
       const errors = ruleProblems(settings);
@@ -123,18 +119,6 @@ export function createEgressRules(
         cache.forget(row.tenantId);
       }
     },
-  };
-}
-
-function toRule(row: EgressRule): EgressRule {
-  return {
-    id: row.id,
-    tenantId: row.tenantId,
-    hostPattern: row.hostPattern,
-    pathPrefix: row.pathPrefix,
-    action: row.action,
-    priority: row.priority,
-    createdAt: row.createdAt,
   };
 }
 
