@@ -18,32 +18,7 @@ import {
 import { thisOwner } from './journal-folder.ts';
 
 /** The way of audit records from a request to the database, by way of a journal on the local disk (decisions 1.4). */
-export interface AuditTrail {
-  /**
-   * Takes a record, in some microseconds, and never throws. When the promise resolves, at the end of this turn of the
-   * event loop, the record is in the journal: the death of the process (though not of the machine) cannot lose it any
-   * more.
-   */
-  record(entry: AuditEntry): Promise<void>;
-  /**
-   * `undefined` while there is room. Else a promise for the caller that is about to cause a record: it resolves when
-   * there is room again, and rejects after `roomDeadline`, or at once when `maxWaiting` wait already.
-   */
-  room(): Promise<void> | undefined;
-  /** Brings everything to the sink now. False when that is not done after `deadline` milliseconds. */
-  flush(deadline: number): Promise<boolean>;
-  /**
-   * Brings to the sink what can be brought in `deadline` milliseconds and ends. The rest stays in the journal for the
-   * next start; a record that comes later is lost, counted and logged.
-   */
-  close(deadline: number): Promise<void>;
-  stats(): AuditStats;
-  /**
-   * Deletes records that the database refused, in files to which nothing was added since `before`; how many files there
-   * were.
-   */
-  forgetRejected(before: Date): Promise<number>;
-}
+export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 /** Figures for metrics. Those that only grow count from the start of the process. */
 export interface AuditStats {
@@ -80,7 +55,7 @@ export interface AuditTrailOptions {
  *
  * @throws Error naming the directory, where no journal can be kept in it.
  */
-export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
+export function createAuditTrail(options: AuditTrailOptions) {
   const { sink, clock, ids, log } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const directory = path.resolve(options.directory);
@@ -99,6 +74,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const counts = { written: 0, batches: 0, failures: 0, rejected: 0 };
   let closing: Promise<void> | undefined;
 
+  /** Brings everything to the sink now. False when that is not done after `deadline` milliseconds. */
   function flush(deadline: number): Promise<boolean> {
     if (queue.isEmpty) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -235,22 +211,39 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   return {
     flush,
 
+    /**
+     * Takes a record, in some microseconds, and never throws. When the promise resolves, at the end of this turn of the
+     * event loop, the record is in the journal: the death of the process (though not of the machine) cannot lose it any
+     * more.
+     */
     record(entry: AuditEntry): Promise<void> {
       const kept = queue.add(entry);
       schedule();
       return kept;
     },
 
+    /**
+     * `undefined` while there is room. Else a promise for the caller that is about to cause a record: it resolves when
+     * there is room again, and rejects after `roomDeadline`, or at once when `maxWaiting` wait already.
+     */
     room(): Promise<void> | undefined {
       return queue.isFull && !isStopped ? callers.wait() : undefined;
     },
 
+    /**
+     * Brings to the sink what can be brought in `deadline` milliseconds and ends. The rest stays in the journal for the
+     * next start; a record that comes later is lost, counted and logged.
+     */
     close(deadline: number): Promise<void> {
       closing ??= flush(deadline).then(() => finish());
       return closing;
     },
 
-    forgetRejected: (before) => forgetRejected(directory, before),
+    /**
+     * Deletes records that the database refused, in files to which nothing was added since `before`; how many files
+     * there were.
+     */
+    forgetRejected: (before: Date) => forgetRejected(directory, before),
 
     stats(): AuditStats {
       const { records, spooledBytes, lost } = queue;

@@ -9,22 +9,13 @@ const WITHIN_MS = 10 * 60_000;
 type Times = Readonly<Record<string, readonly number[]>>;
 
 /** Which plugins ended the process with unhandled errors, remembered over restarts. */
-export interface CrashRecord {
-  /**
-   * Plugins that ended it three times within ten minutes, with the time of the last. They stay here until they are
-   * forgiven.
-   */
-  leftOut(): ReadonlyMap<string, Date>;
-  /** Written at once, since the process ends: never throws. */
-  note(plugin: string): void;
-  forgive(plugin: string): void;
-}
+export type CrashRecord = ReturnType<typeof openCrashRecord>;
 
 /**
  * Opens the record in a file, which need not be there. One that cannot be read counts as empty: it is no reason not to
  * start.
  */
-export function openCrashRecord(file: string, clock: Pick<Clock, 'now'>): CrashRecord {
+export function openCrashRecord(file: string, clock: Pick<Clock, 'now'>) {
   let times = read(file);
 
   function write(next: Times): void {
@@ -38,17 +29,22 @@ export function openCrashRecord(file: string, clock: Pick<Clock, 'now'>): CrashR
   }
 
   return {
-    leftOut: () =>
+    /**
+     * Plugins that ended it three times within ten minutes, with the time of the last. They stay here until they are
+     * forgiven.
+     */
+    leftOut: (): ReadonlyMap<string, Date> =>
       new Map(
         Object.entries(times).flatMap(([plugin, all]) =>
           isTooMuch(all) ? [[plugin, new Date(all.at(-1)!)] as const] : [],
         ),
       ),
-    note(plugin) {
+    /** Written at once, since the process ends: never throws. */
+    note(plugin: string): void {
       const before = times[plugin] ?? [];
       write({ ...times, [plugin]: [...before, clock.now()].slice(-TOO_MANY) });
     },
-    forgive(plugin) {
+    forgive(plugin: string): void {
       if (times[plugin] === undefined) return;
       const { [plugin]: _, ...others } = times;
       write(others);

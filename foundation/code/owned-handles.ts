@@ -3,12 +3,7 @@ import { Server } from 'node:net';
 import { placeOf } from './error-place.ts';
 
 /** What keeps on after the code that began it is gone: intervals, and servers that listen. */
-export interface OwnedHandles {
-  /** Runs `work`: what it begins, or what follows from it, is noted. */
-  run<T>(work: () => T): T;
-  /** Ends what was not ended, and says what it was, as sentences. */
-  end(): readonly string[];
-}
+export type OwnedHandles = ReturnType<typeof ownHandles>;
 
 interface Handle {
   readonly what: string;
@@ -28,7 +23,7 @@ const MANY = 500;
  * Notes the handles that code in `folder` begins. Timers and servers are watched from the first use on; others than
  * those of `run` are never looked at.
  */
-export function ownHandles(folder: string): OwnedHandles {
+export function ownHandles(folder: string) {
   watch();
   let handles: Handle[] = [];
   const note = (handle: Omit<Handle, 'place'>) => {
@@ -37,8 +32,10 @@ export function ownHandles(folder: string): OwnedHandles {
     handles.push({ ...handle, place });
   };
   return {
-    run: (work) => owners.run(note, work),
-    end() {
+    /** Runs `work`: what it begins, or what follows from it, is noted. */
+    run: <T>(work: () => T): T => owners.run(note, work),
+    /** Ends what was not ended, and says what it was, as sentences. */
+    end(): readonly string[] {
       const left = handles.splice(0).filter((handle) => handle.isOpen());
       for (const handle of left) handle.end();
       return left.map(({ what, place }) => `${what} was left${place === undefined ? '' : ` (${place})`}`);

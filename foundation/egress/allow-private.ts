@@ -10,14 +10,7 @@ export interface Place {
 }
 
 /** Which addresses may be called: public ones, and what the operator lists in `SVC_EGRESS_ALLOW_PRIVATE`. */
-export interface AddressPolicy {
-  /** Why nothing has to be resolved to refuse this name; `undefined` when its addresses decide. */
-  refuseName(place: Place): EgressReason | undefined;
-  /** True for a name that the machine's own resolver looks up, hosts file and search domains included. */
-  isLocal(place: Place): boolean;
-  /** Why an address may not be called under this name; `undefined` when it may. */
-  refuseAddress(address: Address, place: Place): EgressReason | undefined;
-}
+export type AddressPolicy = ReturnType<typeof createAddressPolicy>;
 
 /**
  * Names that never belong to the public DNS (RFC 6761, RFC 6762 and its appendix G, RFC 8375, `.internal` of ICANN).
@@ -46,7 +39,7 @@ export function allowPrivateProblem(text: string): string | undefined {
  *
  * @throws Error naming an entry that `allowPrivateProblem` refuses
  */
-export function createAddressPolicy(allowPrivate: readonly string[]): AddressPolicy {
+export function createAddressPolicy(allowPrivate: readonly string[]) {
   const entries = allowPrivate.map((text) => {
     const entry = parseEntry(text);
     if (entry !== undefined) return entry;
@@ -64,10 +57,13 @@ export function createAddressPolicy(allowPrivate: readonly string[]): AddressPol
   const opensAddresses = addresses.length + networks.length > 0;
 
   return {
-    refuseName: (place) =>
+    /** Why nothing has to be resolved to refuse this name; `undefined` when its addresses decide. */
+    refuseName: (place: Place): EgressReason | undefined =>
       isLocalName(place.host) && !isNamed(place) && !opensAddresses ? 'name' : undefined,
-    isLocal: (place) => isLocalName(place.host) || isNamed(place),
-    refuseAddress(address, place) {
+    /** True for a name that the machine's own resolver looks up, hosts file and search domains included. */
+    isLocal: (place: Place) => isLocalName(place.host) || isNamed(place),
+    /** Why an address may not be called under this name; `undefined` when it may. */
+    refuseAddress(address: Address, place: Place): EgressReason | undefined {
       if (isListed(address, place)) return undefined;
       const kind = classifyAddress(address);
       if (kind === 'metadata') return kind;

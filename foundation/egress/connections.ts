@@ -15,14 +15,7 @@ interface Lease {
 }
 
 /** The pooled connections of all tenants: none is ever used for two of them. */
-export interface Connections {
-  /**
-   * Throws `egress.busy` when too many requests are open (of the account, in all), `gateway.draining` after the end.
-   */
-  lease(tenantId: string, target: Target, account: string): Lease;
-  /** Breaks everything, open requests too. */
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
 const MAX_RESPONSE_HEADERS = 32_768;
 
@@ -39,10 +32,7 @@ interface Origin {
  * Makes an empty pool. Every connection goes to an address that `admission` has let pass, looked up there and nowhere
  * else.
  */
-export function createConnections(
-  admission: Pick<Admission, 'addressesOf'>,
-  bounds: EgressBounds,
-): Connections {
+export function createConnections(admission: Pick<Admission, 'addressesOf'>, bounds: EgressBounds) {
   // The one that was used last is at the end.
   const origins = new Map<string, Origin>();
   const openOf = new Map<string, number>();
@@ -93,7 +83,10 @@ export function createConnections(
   }
 
   return {
-    lease(tenantId, target, account) {
+    /**
+     * Throws `egress.busy` when too many requests are open (of the account, in all), `gateway.draining` after the end.
+     */
+    lease(tenantId: string, target: Target, account: string): Lease {
       if (isClosed) throw KernelErrors.draining();
       if (open >= bounds.open || (openOf.get(account) ?? 0) >= bounds.openPerTenant) {
         throw EgressErrors.busy();
@@ -114,7 +107,8 @@ export function createConnections(
         },
       };
     },
-    async close() {
+    /** Breaks everything, open requests too. */
+    async close(): Promise<void> {
       isClosed = true;
       const pools = [...origins.values()].map(({ pool }) => pool);
       origins.clear();

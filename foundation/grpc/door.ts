@@ -3,14 +3,7 @@ import { type Address, listen, reachableAt } from '../http/address.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** An open address whose connections are handed on. */
-export interface Door {
-  /** `127.0.0.1:50051`, with the real port. */
-  readonly address: string;
-  /** Stops accepting; resolves when all connections are gone. */
-  close(): Promise<void>;
-  /** Cuts the connections that there are. */
-  cut(): void;
-}
+export type Door = Awaited<ReturnType<typeof openDoor>>;
 
 /** What a door is opened with. */
 interface DoorParts {
@@ -24,7 +17,7 @@ export async function openDoor(
   address: Address,
   owner: string,
   { connected, isTls = false, log }: DoorParts,
-): Promise<Door> {
+) {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
@@ -36,13 +29,16 @@ export async function openDoor(
   const reachable = reachableAt(server, address);
   log.info({ address: reachable, owner, tls: isTls }, 'listening for gRPC');
   return {
+    /** `127.0.0.1:50051`, with the real port. */
     address: reachable,
-    close() {
+    /** Stops accepting; resolves when all connections are gone. */
+    close(): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
       return promise;
     },
-    cut() {
+    /** Cuts the connections that there are. */
+    cut(): void {
       for (const socket of sockets) socket.destroy();
     },
   };

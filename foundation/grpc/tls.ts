@@ -19,11 +19,7 @@ export interface TlsFiles {
 }
 
 /** Credentials of a server that follow their files. */
-export interface Tls {
-  readonly credentials: ServerCredentials;
-  /** Stops looking at the files. */
-  close(): void;
-}
+export type Tls = Awaited<ReturnType<typeof openTls>>;
 
 /** Milliseconds between looks at the files: mounted secrets change without an event that could be relied upon. */
 const LOOK_INTERVAL = 30_000;
@@ -39,7 +35,7 @@ export async function openTls(
   files: TlsFiles,
   { log, clock }: { readonly log: Pick<Logger, 'info' | 'warn'>; readonly clock: Pick<Clock, 'now'> },
   interval = LOOK_INTERVAL,
-): Promise<Tls> {
+) {
   let current = await readTlsFiles(files);
   const credentials = new FileCredentials(current, files.clientCa !== undefined);
   let lastProblem = '';
@@ -71,7 +67,11 @@ export async function openTls(
     }
   };
   const timer = setInterval(() => void look(), interval).unref();
-  return { credentials, close: () => clearInterval(timer) };
+  return {
+    credentials: credentials as ServerCredentials,
+    /** Stops looking at the files. */
+    close: () => clearInterval(timer),
+  };
 }
 
 /**

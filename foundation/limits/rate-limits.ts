@@ -9,14 +9,7 @@ import { type Redis, redisScript } from '../redis/redis.ts';
 export type RateWindow = 'tenant' | 'user' | 'anonymous' | 'bootstrap' | 'route';
 
 /** The sliding one-minute windows of the gateway. */
-export interface RateLimits {
-  /**
-   * Counts one request of `key` against `limit` requests a minute (a positive integer) and says whether it may go on.
-   * Never throws or rejects. The answer is immediate where this process can give it alone, a promise where Redis is
-   * asked, which takes one round trip and 100 ms at most.
-   */
-  consume(window: RateWindow, key: string, limit: number): Decision | Promise<Decision>;
-}
+export type RateLimits = ReturnType<typeof createRateLimits>;
 
 /** What a rate limit says about one request; the `X-RateLimit-*` headers are read from it. */
 export interface Decision {
@@ -92,7 +85,7 @@ return used + 1
  * in memory is not carried to Redis afterwards: over such a change a key may get up to `limit` requests from each
  * store.
  */
-export function createRateLimits(options: RateLimitsOptions): RateLimits {
+export function createRateLimits(options: RateLimitsOptions) {
   const { redis, deployment = 'agent-gateway', clock, maxKeys = 50_000 } = options;
   const memory: Record<RateWindow, MemoryWindow> = {
     tenant: new MemoryWindow(maxKeys),
@@ -136,7 +129,12 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   }
 
   return {
-    consume(window, key, limit) {
+    /**
+     * Counts one request of `key` against `limit` requests a minute (a positive integer) and says whether it may go on.
+     * Never throws or rejects. The answer is immediate where this process can give it alone, a promise where Redis is
+     * asked, which takes one round trip and 100 ms at most.
+     */
+    consume(window: RateWindow, key: string, limit: number): Decision | Promise<Decision> {
       const now = clock.monotonic();
       if (redis === undefined || now < pausedUntil || !redis.isUp()) return consumeHere(window, key, limit);
       if (memory[window].log(key, now).count(now) >= limit) return decide(limit + 1, limit);

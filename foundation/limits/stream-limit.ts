@@ -6,25 +6,22 @@ interface StreamCaller {
 }
 
 /** Bounds the event streams that one user has open (`SVC_MAX_STREAMS_PER_USER`, decisions 1.6). */
-export interface StreamLimit {
-  /** Streams that are open now. */
-  readonly open: number;
-  /**
-   * Takes a place and returns the function that gives it back; calling that again does nothing. @throws 429 with
-   * `Retry-After: 30` when the user has none left.
-   */
-  acquire(call: StreamCaller, userId: string | undefined): () => void;
-}
+export type StreamLimit = ReturnType<typeof createStreamLimit>;
 
 /** `max` of 0 sets no limit. A user is an identity together with its `X-Svc-User-Id`. Counts in this process. */
-export function createStreamLimit(max: number): StreamLimit {
+export function createStreamLimit(max: number) {
   // Only of users that have something open.
   const open = new Map<string, number>();
   return {
-    get open() {
+    /** Streams that are open now. */
+    get open(): number {
       return open.values().reduce((sum, count) => sum + count, 0);
     },
-    acquire({ identity }, userId) {
+    /**
+     * Takes a place and returns the function that gives it back; calling that again does nothing. @throws 429 with
+     * `Retry-After: 30` when the user has none left.
+     */
+    acquire({ identity }: StreamCaller, userId: string | undefined): () => void {
       const user = `${identity.tenantId}:${identity.id}:${userId ?? ''}`;
       const taken = open.get(user) ?? 0;
       if (max > 0 && taken >= max) {

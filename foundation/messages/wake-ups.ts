@@ -5,19 +5,8 @@ import { defineEvent, type EventRef, type Events } from './events/events.ts';
 /** What wake-ups travel through. */
 export type WakeUpEvents = Pick<Events, 'emit' | 'on' | 'onMissed'>;
 
-/**
- * Reports to every replica that something waits in a table. A wake-up may be lost: a listener also looks from time to
- * time.
- */
-export interface WakeUps {
-  /** Wakes the listeners of `name` here and elsewhere. */
-  send(name: string): void;
-  /**
-   * Calls `listener` when something may wait under the name, also when wake-ups may have been missed. Returns the undo.
-   */
-  on(name: string, listener: () => void): () => void;
-  close(): void;
-}
+/** Made by `createWakeUps`. */
+export type WakeUps = ReturnType<typeof createWakeUps>;
 
 const Waiting = Type.Object({ name: Type.String({ maxLength: 128 }) });
 
@@ -26,7 +15,11 @@ export function wakeUpEvent(id: string): EventRef<{ readonly name: string }> {
   return defineEvent(id, Waiting as TSchema) as EventRef<{ readonly name: string }>;
 }
 
-export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly name: string }>): WakeUps {
+/**
+ * Reports to every replica that something waits in a table. A wake-up may be lost: a listener also looks from time to
+ * time.
+ */
+export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly name: string }>) {
   const listeners = new Map<string, Set<() => void>>();
   const wake = (name: string) => {
     for (const listener of listeners.get(name) ?? []) listener();
@@ -47,11 +40,16 @@ export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly n
   }
 
   return {
-    send(name) {
+    /** Wakes the listeners of `name` here and elsewhere. */
+    send(name: string): void {
       if (pending.size === 0) setImmediate(emitPending);
       pending.add(name);
     },
-    on(name, listener) {
+    /**
+     * Calls `listener` when something may wait under the name, also when wake-ups may have been missed. Returns the
+     * undo.
+     */
+    on(name: string, listener: () => void): () => void {
       const ofName = listeners.get(name) ?? new Set();
       listeners.set(name, ofName.add(listener));
       return () => {
@@ -59,7 +57,7 @@ export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly n
         if (ofName.size === 0) listeners.delete(name);
       };
     },
-    close() {
+    close(): void {
       isClosed = true;
       for (const end of undo) end();
       listeners.clear();

@@ -42,36 +42,14 @@ export interface AccessFields {
 }
 
 /** The root logger with the means to empty its buffer. */
-export interface Logging {
-  readonly logger: Logger;
-  /**
-   * Writes the line of one request, in the same form as `logger` would, in half of its time: the fields are flat and
-   * known, and every request has one. Credentials are taken out of it like out of any other line.
-   */
-  access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
-  /**
-   * Calls `listener` with every later line as it is written, but as JSON where the output is pretty; one that throws
-   * gets no more. Returns a function that ends it.
-   */
-  follow(listener: (line: string) => void): () => void;
-  /** Takes a secret that became known out of every later line. */
-  hide(secret: string): void;
-  /** A text that is shown elsewhere than in the log, without such secrets and without credentials of known form. */
-  withoutSecrets(text: string): string;
-  /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
-  flush(): Promise<void>;
-  /** The same without the event loop, for a crash. */
-  flushSync(): void;
-  /** Lines that were lost because the output was blocked. */
-  droppedLines(): number;
-}
+export type Logging = ReturnType<typeof createLogger>;
 
 /**
  * Makes the root logger: one JSON object a line with `level` as a word, `time` in ISO 8601, `msg` and the fields of
  * the call. No secret gets out: values under a secret's name are replaced at any depth (`redactFields`), and the
  * finished line is searched for credentials (`redactLine`), wherever in the call they came from.
  */
-export function createLogger(options: LoggerOptions): Logging {
+export function createLogger(options: LoggerOptions) {
   const { clock = systemClock } = options;
   const destination = openDestination(options, clock, (lost) =>
     logger.warn({ lost_lines: lost }, 'log lines were dropped because the output stood still'),
@@ -96,7 +74,7 @@ export function createLogger(options: LoggerOptions): Logging {
   const stream = options.pretty
     ? { write: (line: string) => destination.write(prettyLine(line)) }
     : destination;
-  const logger = pino(
+  const logger: Logger = pino(
     {
       level: options.level,
       base: undefined,
@@ -111,21 +89,34 @@ export function createLogger(options: LoggerOptions): Logging {
   redactBindings(logger);
   return {
     logger,
-    access: (level, fields) => {
+    /**
+     * Writes the line of one request, in the same form as `logger` would, in half of its time: the fields are flat and
+     * known, and every request has one. Credentials are taken out of it like out of any other line.
+     */
+    access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void {
       if (!logger.isLevelEnabled(level)) return;
       const members = JSON.stringify(fields).slice(1, -1);
       stream.write(hide(`{"level":"${level}"${timestamp()},${members},"msg":"request"}\n`));
     },
-    follow: (listener) => {
+    /**
+     * Calls `listener` with every later line as it is written, but as JSON where the output is pretty; one that throws
+     * gets no more. Returns a function that ends it.
+     */
+    follow(listener: (line: string) => void): () => void {
       // A function of its own, so that one listener can follow twice and end once.
       const one = (line: string) => listener(line);
       followers.add(one);
       return () => void followers.delete(one);
     },
+    /** Takes a secret that became known out of every later line. */
     hide: hidden.add,
+    /** A text that is shown elsewhere than in the log, without such secrets and without credentials of known form. */
     withoutSecrets: hidden.hideInText,
+    /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
     flush: destination.flush,
+    /** The same without the event loop, for a crash. */
     flushSync: destination.flushSync,
+    /** Lines that were lost because the output was blocked. */
     droppedLines: destination.droppedLines,
   };
 }

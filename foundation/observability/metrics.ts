@@ -1,31 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge } from 'prom-client';
-import {
-  createGrpcMetrics,
-  createHttpMetrics,
-  createTenantLabels,
-  type GrpcMetrics,
-  type HttpMetrics,
-} from './call-metrics.ts';
-import { createMetricRegistry, type MetricRegistry } from './metric-registry.ts';
+import { createGrpcMetrics, createHttpMetrics, createTenantLabels } from './call-metrics.ts';
+import { createMetricRegistry } from './metric-registry.ts';
 
 /** The gateway's own metrics and the registry that plugins add theirs to. */
-export interface Metrics {
-  readonly registry: MetricRegistry;
-  readonly http: HttpMetrics;
-  readonly grpc: GrpcMetrics;
-  /** Counts a 429: `svc_rate_limit_rejected_total{tenant_id,window}` (decisions 1.13). */
-  rateLimitRejected(tenantId: string | undefined, window: string): void;
-  /** Adds a metric without labels whose value is asked for when the registry is read. */
-  reading(reading: Reading): void;
-  /** Adds the gauges of the plugins. */
-  watchPlugins(plugins: PluginReadings): void;
-  /** Adds what the audit log reports of itself, asked for when the registry is read. */
-  watchAudit(audit: () => AuditReadings): void;
-  /** Everything in the Prometheus text format 0.0.4. */
-  text(): Promise<string>;
-  /** The `Content-Type` of `text`. */
-  readonly contentType: string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** A metric that another part of the gateway counts. */
 export interface Reading {
@@ -84,7 +62,7 @@ export interface MetricsOptions {
 }
 
 /** Makes a registry with the gateway's metrics. */
-export function createMetrics(options: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions) {
   const { version, maxTenants = 500, maxSeries = 1000 } = options;
   const registry = createMetricRegistry();
   const { prometheus } = registry;
@@ -111,6 +89,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     registers,
   });
 
+  /** Adds a metric without labels whose value is asked for when the registry is read. */
   function reading({ name, help, kind, read }: Reading): void {
     if (kind === 'gauge') {
       new Gauge({
@@ -139,9 +118,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
     registry,
     grpc: createGrpcMetrics(series),
     http: createHttpMetrics(series),
-    rateLimitRejected: (tenantId, window) => rejected.inc({ tenant_id: tenants(tenantId), window }),
+    /** Counts a 429: `svc_rate_limit_rejected_total{tenant_id,window}` (decisions 1.13). */
+    rateLimitRejected: (tenantId: string | undefined, window: string) =>
+      rejected.inc({ tenant_id: tenants(tenantId), window }),
     reading,
-    watchPlugins({ degraded, generations }) {
+    /** Adds the gauges of the plugins. */
+    watchPlugins({ degraded, generations }: PluginReadings): void {
       new Gauge({
         name: 'svc_plugin_degraded',
         help: '1 for each plugin that should run and does not.',
@@ -159,10 +141,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
         read: () => [...generations().values()].reduce((sum, count) => sum + count, 0),
       });
     },
-    watchAudit(audit) {
+    /** Adds what the audit log reports of itself, asked for when the registry is read. */
+    watchAudit(audit: () => AuditReadings): void {
       for (const [of, kind, name, help] of AUDIT) reading({ kind, name, help, read: () => audit()[of] });
     },
+    /** Everything in the Prometheus text format 0.0.4. */
     text: () => prometheus.metrics(),
+    /** The `Content-Type` of `text`. */
     contentType: prometheus.contentType,
   };
 }

@@ -8,17 +8,7 @@ import {
 } from './descriptors.ts';
 
 /** What reflection asks about the files of the live services. */
-export interface DescriptorIndex {
-  /** Full names of the services that are served. */
-  readonly services: readonly string[];
-  /** The encoded file that declares a symbol (message, field, enum, service, method …), and all that it imports. */
-  bySymbol(name: string): readonly Buffer[] | undefined;
-  byFile(name: string): readonly Buffer[] | undefined;
-  /** The file that declares extension `number` of a message. */
-  byExtension(message: string, number: number): readonly Buffer[] | undefined;
-  /** Numbers of a message's extensions; `undefined` for what is no message. */
-  extensionNumbers(message: string): readonly number[] | undefined;
-}
+export type DescriptorIndex = ReturnType<typeof indexDescriptors>;
 
 /**
  * Indexes linked files. Services of several plugins may share a package, and so a file: its types are joined by their
@@ -26,7 +16,7 @@ export interface DescriptorIndex {
  */
 export function indexDescriptors(
   services: readonly { readonly name: string; readonly files: readonly FileDescriptor[] }[],
-): DescriptorIndex {
+) {
   const files = mergeFiles(services.flatMap((service) => service.files));
   const symbols = symbolsOf([...files.values()]);
   const extensions = extensionsOf([...files.values()]);
@@ -50,11 +40,15 @@ export function indexDescriptors(
   }
 
   return {
+    /** Full names of the services that are served. */
     services: services.map(({ name }) => name).sort(),
-    bySymbol: (name) => withImports(symbols.get(name)),
+    /** The encoded file that declares a symbol (message, field, enum, service, method …), and all that it imports. */
+    bySymbol: (name: string) => withImports(symbols.get(name)),
     byFile: withImports,
-    byExtension: (message, number) => withImports(extensions.get(message)?.get(number)),
-    extensionNumbers: (message) =>
+    /** The file that declares extension `number` of a message. */
+    byExtension: (message: string, number: number) => withImports(extensions.get(message)?.get(number)),
+    /** Numbers of a message's extensions; `undefined` for what is no message. */
+    extensionNumbers: (message: string) =>
       symbols.has(message) ? [...(extensions.get(message)?.keys() ?? [])] : undefined,
   };
 }

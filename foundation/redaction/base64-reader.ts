@@ -12,21 +12,13 @@ const SEXTETS = Uint8Array.from({ length: 128 }, (_, unit) => {
 });
 
 /** Reads base64 of both alphabets (RFC 4648, 4 and 5), and looks for credentials in the text that it makes. */
-export interface Base64Reader {
-  /** Reads one character of the alphabet, given as its ASCII code; false when what it decodes to is no text. */
-  push(code: number): boolean;
-  /** To be called when nothing more comes: reads what is no whole group. */
-  end(): void;
-  /** Whether a group of four is whole. */
-  readonly isWhole: boolean;
-  readonly hasFound: boolean;
-}
+export type Base64Reader = ReturnType<typeof createBase64Reader>;
 
 /**
  * A reader of base64 that begins with `lead`. Groups of four become three bytes; only UTF-8 without control characters
  * is text, so that other data is given up after a few.
  */
-export function createBase64Reader(lead: string, openSearch: () => Search): Base64Reader {
+export function createBase64Reader(lead: string, openSearch: () => Search) {
   let search: Search | undefined;
   let waiting = '';
   let bits = 0;
@@ -67,6 +59,7 @@ export function createBase64Reader(lead: string, openSearch: () => Search): Base
   }
 
   const reader = {
+    /** Reads one character of the alphabet, given as its ASCII code; false when what it decodes to is no text. */
     push(code: number): boolean {
       bits |= SEXTETS[code]! << (18 - 6 * sextets);
       sextets += 1;
@@ -76,15 +69,17 @@ export function createBase64Reader(lead: string, openSearch: () => Search): Base
       bits = 0;
       return isReadable;
     },
+    /** To be called when nothing more comes: reads what is no whole group. */
     end(): void {
       if (sextets > 1) readGroup(sextets - 1);
       sextets = 0;
       if (search !== undefined) hasFound ||= search('\n');
     },
-    get isWhole() {
+    /** Whether a group of four is whole. */
+    get isWhole(): boolean {
       return sextets === 0;
     },
-    get hasFound() {
+    get hasFound(): boolean {
       return hasFound;
     },
   };

@@ -3,18 +3,6 @@ import { recentMap } from '../base/recent-map.ts';
 import type { Database } from '../data/database.ts';
 import { ApiKey } from './api-key.ts';
 
-/**
- * Notes when API keys were used, off the request path. It is a hint for people: a crash may lose the last few seconds.
- */
-export interface LastUsed {
-  /** Notes that a key was used now. Returns at once. */
-  touch(keyId: string): void;
-  /** Writes what was noted. Rejects when the database does; what was noted then stays for the next attempt. */
-  flush(): Promise<void>;
-  /** Writes what was noted and ends the timer. */
-  close(): Promise<void>;
-}
-
 /** A key's time is written once in this many milliseconds, by all replicas together (decisions 1.2). */
 const INTERVAL_MS = 60_000;
 /** Milliseconds for which notes are gathered into one statement. */
@@ -24,7 +12,10 @@ const MAX_PENDING = 10_000;
 /** Keys in one statement. */
 const BATCH = 500;
 
-/** Makes the notebook. `onError` is called for writes that failed on the timer. */
+/**
+ * Notes when API keys were used, off the request path. It is a hint for people: a crash may lose the last few seconds.
+ * `onError` is called for writes that failed on the timer.
+ */
 export function createLastUsed({
   database,
   clock,
@@ -33,7 +24,7 @@ export function createLastUsed({
   readonly database: Pick<Database, 'system'>;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
-}): LastUsed {
+}) {
   const notedAt = recentMap<number>(MAX_PENDING);
   const pending = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -80,7 +71,8 @@ export function createLastUsed({
   }
 
   return {
-    touch(keyId) {
+    /** Notes that a key was used now. Returns at once. */
+    touch(keyId: string): void {
       const now = clock.monotonic();
       const last = notedAt.get(keyId);
       if ((last !== undefined && now - last < INTERVAL_MS) || pending.size >= MAX_PENDING) return;
@@ -88,8 +80,10 @@ export function createLastUsed({
       pending.add(keyId);
       schedule();
     },
+    /** Writes what was noted. Rejects when the database does; what was noted then stays for the next attempt. */
     flush,
-    async close() {
+    /** Writes what was noted and ends the timer. */
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
       await flush();

@@ -57,18 +57,9 @@ export function diskUnavailable(error: unknown): Error | undefined {
  * it, and to write for each ping would cost the database more than it is worth: the writes that come anyway say it.
  * Those of the audit trail are tried until they succeed, so they also find out when there is room again.
  */
-export interface DiskWatch {
-  /** Notes a failure of the disk, and no other error. */
-  failed(error: unknown): void;
-  /** Notes that something was stored. */
-  stored(): void;
-  /** True from a failure on until something is stored, or until a minute has passed without another failure. */
-  readonly isFailing: boolean;
-  /** @throws database.unavailable while it is failing */
-  assertWritable(): void;
-}
+export type DiskWatch = ReturnType<typeof watchDisk>;
 
-export function watchDisk(clock: Pick<Clock, 'monotonic'>): DiskWatch {
+export function watchDisk(clock: Pick<Clock, 'monotonic'>) {
   let failure: Error | undefined;
   let failedAt = 0;
   const current = () => {
@@ -76,19 +67,23 @@ export function watchDisk(clock: Pick<Clock, 'monotonic'>): DiskWatch {
     return failure;
   };
   return {
-    failed(error) {
+    /** Notes a failure of the disk, and no other error. */
+    failed(error: unknown): void {
       const found = diskUnavailable(error);
       if (found === undefined) return;
       failure = found;
       failedAt = clock.monotonic();
     },
-    stored() {
+    /** Notes that something was stored. */
+    stored(): void {
       failure = undefined;
     },
-    get isFailing() {
+    /** True from a failure on until something is stored, or until a minute has passed without another failure. */
+    get isFailing(): boolean {
       return current() !== undefined;
     },
-    assertWritable() {
+    /** @throws database.unavailable while it is failing */
+    assertWritable(): void {
       const found = current();
       if (found !== undefined) throw found;
     },

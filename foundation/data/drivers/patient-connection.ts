@@ -9,14 +9,10 @@ import type { FamilyDriver } from './driver.ts';
 const KEPT_MS = 1_000;
 
 /** One connection beside the pool, whose statements may take as long as they need. */
-export interface PatientConnection {
-  /** Lends it; who comes meanwhile waits. */
-  lend<T>(work: (queries: MigrationQueries) => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
+export type PatientConnection = ReturnType<typeof createPatientConnection>;
 
 /** Connects at the first use, and closes a second after the last one. */
-export function createPatientConnection(connect: () => Promise<FamilyDriver>): PatientConnection {
+export function createPatientConnection(connect: () => Promise<FamilyDriver>) {
   const mutex = new Mutex();
   let driver: FamilyDriver | undefined;
   let closing: NodeJS.Timeout | undefined;
@@ -29,7 +25,8 @@ export function createPatientConnection(connect: () => Promise<FamilyDriver>): P
   }
 
   return {
-    lend: (work) =>
+    /** Lends it; who comes meanwhile waits. */
+    lend: <T>(work: (queries: MigrationQueries) => Promise<T>): Promise<T> =>
       mutex.run(async () => {
         clearTimeout(closing);
         driver ??= await connect();

@@ -51,8 +51,8 @@ export async function openRedisCarrier(options: RedisCarrierOptions): Promise<Ca
   const firstConnection = new Promise<void>((resolve) => publisher.once('ready', resolve));
   if (await endsWithin(FIRST_CONNECTION_MS, firstConnection)) await warnOfEviction(publisher, log);
 
-  const senders = new Map<string, Sender>();
-  function senderOf(queueId: string): Sender {
+  const senders = new Map<string, ReturnType<typeof createSender>>();
+  function senderOf(queueId: string) {
     const known = senders.get(queueId);
     if (known !== undefined) return known;
     const made = createSender(
@@ -89,19 +89,14 @@ export async function openRedisCarrier(options: RedisCarrierOptions): Promise<Ca
   };
 }
 
-interface Sender {
-  send(message: Message): Promise<SendResult>;
-  close(): Promise<void>;
-}
-
-function createSender(queue: BullMq.Queue, clock: Clock, outage: Outage): Sender {
+function createSender(queue: BullMq.Queue, clock: Clock, outage: Outage) {
   queue.on('error', (error) => outage.trouble(error));
   const room = createRoom(clock, async () => {
     const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed');
     return wait + delayed;
   });
   return {
-    async send({ id, isNamed, text, delay }) {
+    async send({ id, isNamed, text, delay }: Message): Promise<SendResult> {
       if (!(await room.has())) return 'full';
       await queue.add('hint', text, {
         attempts: 1,

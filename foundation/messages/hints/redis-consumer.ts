@@ -33,16 +33,11 @@ export function connectPublisher(url: string): Redis {
 /** Milliseconds after which a consumer learns that Redis refused a command. */
 const REFUSAL_DELAY_MS = 1_000;
 
-/** The connections of one consumer. */
-interface ConsumerConnections {
-  /** For commands; BullMQ makes a copy of it to wait with. */
-  readonly main: Redis;
-  /** Breaks them all. */
-  disconnect(): void;
-}
-
-/** BullMQ waits for the connection rather than asking again, so commands of a consumer wait for Redis. They are few. */
-function connectConsumer(url: string, onError: (error: Error) => void): ConsumerConnections {
+/**
+ * The connections of one consumer. BullMQ waits for the connection rather than asking again, so commands of a consumer
+ * wait for Redis. They are few.
+ */
+function connectConsumer(url: string, onError: (error: Error) => void) {
   const all: Redis[] = [];
   const keep = (connection: Redis) => {
     connection.on('error', onError);
@@ -58,8 +53,10 @@ function connectConsumer(url: string, onError: (error: Error) => void): Consumer
   main.duplicate = ((override?: Partial<RedisOptions>) =>
     keep(duplicate.call(main, override) as Redis)) as typeof main.duplicate;
   return {
+    /** For commands; BullMQ makes a copy of it to wait with. */
     main,
-    disconnect: () => {
+    /** Breaks them all. */
+    disconnect(): void {
       for (const connection of all) connection.disconnect();
     },
   };

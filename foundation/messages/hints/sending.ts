@@ -78,18 +78,13 @@ export function createRoom(clock: Clock, count: () => Promise<number>) {
 }
 
 /** Logs when a carrier is away and back, once each. */
-export interface Outage {
-  began(reason: unknown): void;
-  ended(): void;
-  /** A failure that is no outage, or none of all connections: logged once a minute, and not when an outage follows. */
-  trouble(reason: unknown): void;
-}
+export type Outage = ReturnType<typeof createOutage>;
 
 /** Connections do not break all at once; what fails this long before an outage is part of it. */
 const OUTAGE_BEGINS_MS = 1_000;
 
 /** @param carrier how the log names it: `Redis` */
-export function createOutage(carrier: string, clock: Clock, log: Logger): Outage {
+export function createOutage(carrier: string, clock: Clock, log: Logger) {
   const failed = throttledLog<unknown>(clock, (err, count) =>
     log.warn({ err, count }, `${carrier} failed in carrying messages`),
   );
@@ -106,7 +101,7 @@ export function createOutage(carrier: string, clock: Clock, log: Logger): Outage
   }
 
   return {
-    began(reason) {
+    began(reason: unknown): void {
       clearTimeout(reporting);
       reporting = undefined;
       fresh = 0;
@@ -114,12 +109,13 @@ export function createOutage(carrier: string, clock: Clock, log: Logger): Outage
       isOn = true;
       log.warn({ err: reason }, `${carrier} is away: work waits for the sweepers until it is back`);
     },
-    ended() {
+    ended(): void {
       if (!isOn) return;
       isOn = false;
       log.info(`${carrier} is back: messages are delivered again`);
     },
-    trouble(reason) {
+    /** A failure that is no outage, or none of all connections: logged once a minute, and not when an outage follows. */
+    trouble(reason: unknown): void {
       if (isOn) return;
       fresh += 1;
       last = reason;

@@ -33,16 +33,7 @@ interface UsageRollupParts {
 }
 
 /** Adds up the usage of days that are over, once, so that reports read a row for each day and no records. */
-export interface UsageRollup {
-  /**
-   * Adds up what is due, in one replica at a time: days that have been over for a day, and those of tenants whose
-   * records were erased. Each day is a transaction of its own, and an abort leaves the rest to the next run.
-   */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** Makes it. */
-export function createUsageRollup({ database, leases, clock, ids }: UsageRollupParts): UsageRollup {
+export function createUsageRollup({ database, leases, clock, ids }: UsageRollupParts) {
   /**
    * The last day that may be added up, by the earlier one of two clocks: a day that is added up too early lacks what
    * comes later. `latest` is that by the later one: no day after it can have been due.
@@ -108,7 +99,11 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
   }
 
   return {
-    async run(signal) {
+    /**
+     * Adds up what is due, in one replica at a time: days that have been over for a day, and those of tenants whose
+     * records were erased. Each day is a transaction of its own, and an abort leaves the rest to the next run.
+     */
+    async run(signal: AbortSignal): Promise<void> {
       const through = await findThroughDay(database);
       const { due, latest } = await dueDays();
       const isClosed = through >= due && through <= latest;
