@@ -14,7 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { Clock } from 'agent-gateway';
+import { type Clock, orAborted } from 'agent-gateway';
 import { boundedFetch } from './bounded-fetch.ts';
 import type { McpEndpoint, McpFailure } from './mcp-connections.ts';
 
@@ -25,8 +25,8 @@ const MAX_MESSAGE = 4 * 1024 * 1024;
 /** Pages of a list of tools at most, and tools of a page that are looked at: a run gets far fewer. */
 const MAX_PAGES = 10;
 const MAX_LISTED = 1_000;
-/** Milliseconds until a server has answered the handshake. */
-const CONNECT_MS = 10_000;
+/** Milliseconds until a server has answered one request of the handshake. */
+const ANSWER_MS = 10_000;
 /** Milliseconds before a stream is resumed, at least: a server may ask for less, and end each one at once. */
 const LEAST_RECONNECT_MS = 250;
 /**
@@ -50,6 +50,8 @@ export interface McpConnecting {
   /** The gateway's, which is sent to the server. */
   readonly version: string;
   readonly clock: Pick<Clock, 'monotonic'>;
+  /** Milliseconds for all of the handshake. */
+  readonly handshakeMs: number;
 }
 
 /** Who is told what a server says of its tools. */
@@ -67,7 +69,7 @@ export interface McpListener {
  */
 export async function connectMcp(
   endpoint: McpEndpoint,
-  { version, clock }: McpConnecting,
+  { version, clock, handshakeMs }: McpConnecting,
   signal: AbortSignal,
   { onFlaws, onToolsChanged }: McpListener,
 ): Promise<Client> {
@@ -83,13 +85,18 @@ export async function connectMcp(
       versionNegotiation: { mode: endpoint.transport === 'http' ? 'auto' : 'legacy' },
     },
   );
+  const transport = transportOf(endpoint, client, clock);
   try {
-    const transport = transportOf(endpoint, client, clock);
     limitAnswers(transport);
     keepSoundResults(transport, onFlaws);
-    await client.connect(transport, { signal, timeout: CONNECT_MS });
+    const connected = client.connect(transport, { signal, timeout: ANSWER_MS });
+    // The library gives its requests a deadline, but not the stream that has to say where they go, nor the notification
+    // that ends the handshake.
+    await orAborted(connected, AbortSignal.any([signal, AbortSignal.timeout(handshakeMs)]));
   } catch (error) {
     await client.close();
+    // While it looks for the revision of a server, the client does not hold its transport.
+    await transport.close();
     throw error;
   }
   // All answers come on one stream. The library reopens it when it breaks, but the session and its answers are lost

@@ -36,9 +36,12 @@ export interface McpKindParts {
   readonly clock: Clock;
   readonly version: string;
   readonly log: Logger;
+  /** Milliseconds for the handshake with a server; default 30,000. */
+  readonly handshakeMs?: number;
 }
 
 const DEFAULT_TIMEOUT_S = 60;
+const HANDSHAKE_MS = 30_000;
 /** Milliseconds for which a list of tools is taken as current. */
 const LIST_MS = 30_000;
 /** Tools of one server at most. */
@@ -93,7 +96,8 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     open: async () => {
       const endpoint = await resolve(spec, parts.resolveSecret);
       for (const secret of secretsOf(endpoint)) secrets.add(secret);
-      return (await library()).connectMcp(endpoint, parts, end.signal, listener);
+      const { version, clock, handshakeMs = HANDSHAKE_MS } = parts;
+      return (await library()).connectMcp(endpoint, { version, clock, handshakeMs }, end.signal, listener);
     },
     failureOf,
     clock: parts.clock,

@@ -23,8 +23,10 @@ const STDIO: McpServerSpec = { transport: 'stdio', command: process.execPath, ar
 const kindWith = (
   resolveSecret: (reference: string) => Promise<string>,
   log: Logger = pino({ enabled: false }),
+  handshakeMs?: number,
 ) =>
   mcpServerKind({
+    ...(handshakeMs !== undefined && { handshakeMs }),
     stdioAllow: [process.execPath],
     resolveSecret,
     clock: systemClock,
@@ -338,6 +340,29 @@ test('a server that is away is mcp.unavailable, without its words', async (t) =>
     code: 'mcp.unavailable',
   });
   t.is(error?.message, 'The MCP server "tools" is not available.');
+});
+
+test('a server that never ends the handshake is given up, at the end of its time and when its resource goes', async (t) => {
+  let asked = 0;
+  const server = http.createServer((_, response) => {
+    asked += 1;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
+  const listed = async (handshakeMs?: number) => {
+    const made = kindWith(async () => '', undefined, handshakeMs);
+    const value = await made.build(resource({ transport: 'sse', url }), {} as never);
+    return { value, tools: value.tools('tenant', AbortSignal.timeout(20_000)) };
+  };
+  await t.throwsAsync((await listed(200)).tools, { code: 'mcp.unavailable' });
+  const before = asked;
+  const { value, tools } = await listed();
+  await until(() => asked > before);
+  await value[Symbol.asyncDispose]();
+  await t.throwsAsync(tools, { code: 'mcp.unavailable' });
 });
 
 for (const { title, spec, pointers } of [
