@@ -10,7 +10,7 @@ import {
   type UnreadBody,
 } from 'agent-gateway';
 import { chatCallOf } from '../../agent-engine/contract.ts';
-import { principalOf, readerOf, type SessionMessage } from '../../records/contract.ts';
+import { readerOf, type SessionMessage } from '../../records/contract.ts';
 import type { ConversationRecord } from '../services/conversations.ts';
 import { seconds } from '../services/v3-chat/chat-record.ts';
 import type { ConversationMessages } from '../services/v3-chat/conversation-messages.ts';
@@ -67,10 +67,9 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
         requireSound(messageProblems(call.body));
         const { bot_id: botId = '', messages = [] } = call.body;
         const metaData = call.body.meta_data ?? {};
+        const content = { botId, metaData };
         const said = readMessages(messages);
-        await conversations.inspect(said);
-        const made = await conversations.create(call.entities(), principalOf(call), { botId, metaData });
-        await conversations.say(chatCallOf(call, made.id), said);
+        const made = await conversations.begin(chatCallOf(call, undefined), call.entities(), content, said);
         call.audit({ sessionId: made.id });
         return ok(toConversation(made));
       },

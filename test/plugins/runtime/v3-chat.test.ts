@@ -449,6 +449,10 @@ test('a tenant has as many chats in flight as it has sessions', async (t) => {
   const create = () => coze.chat.create({ bot_id: 'payer', additional_messages: say('hi') });
   const first = await create();
   await t.throwsAsync(create, { instanceOf: RateLimitError });
+  const begin = () => coze.conversations.create({ bot_id: 'payer', messages: say('hi') });
+  await t.throwsAsync(begin, { instanceOf: RateLimitError });
+  const listed = await gateway.request('/api/v2/conversations', { token: tenant.token });
+  t.is(listed.body.total, 1, 'what is refused leaves no conversation behind');
   await coze.chat.cancel(first.conversation_id, first.id);
   await until(async () => (await create().catch(() => undefined)) !== undefined);
 });

@@ -6,7 +6,7 @@ import type {
   Conversations as Openings,
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, SessionMessage } from '../../../records/contract.ts';
-import type { Conversations } from '../conversations.ts';
+import type { ConversationChange, ConversationRecord, Conversations } from '../conversations.ts';
 import type { V3Chats } from './v3-chats.ts';
 
 /** Messages that are read at one time, and those that are searched at most: older ones are listed by `/api/v2`. */
@@ -56,24 +56,46 @@ export function createConversationMessages({
     return found;
   }
 
+  /**
+   * Checks messages before they are stored. Each is new here, also one in front of an answer, which the guard takes for
+   * checked before. Rejects with `guard.input-blocked`.
+   */
+  async function inspect(messages: readonly ChatMessage[]): Promise<void> {
+    for (const message of messages) await guard.inspect([message]);
+  }
+
+  /** Stores messages, which `inspect` has passed, as a turn without an answer. */
+  async function say(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const opening = { messages, store: true, contextLength: undefined, agent: undefined, model: 'default' };
+    await using opened = await openings.open(call, opening);
+    await opened.keep({ model: 'default', source: 'runtime', messages: [], uses: [] });
+  }
+
   return {
-    create: conversations.create,
+    inspect,
+    say,
     get: conversations.get,
 
-    /**
-     * Checks messages before they are stored. Each is new here, also one in front of an answer, which the guard takes
-     * for checked before. Rejects with `guard.input-blocked`.
-     */
-    async inspect(messages: readonly ChatMessage[]): Promise<void> {
-      for (const message of messages) await guard.inspect([message]);
-    },
-
-    /** Stores messages, which `inspect` has passed, as a turn without an answer. */
-    async say(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
-      if (messages.length === 0) return;
-      const opening = { messages, store: true, contextLength: undefined, agent: undefined, model: 'default' };
-      await using opened = await openings.open(call, opening);
-      await opened.keep({ model: 'default', source: 'runtime', messages: [], uses: [] });
+    /** Makes a conversation of messages. Where they are refused there is none: its id would be in no answer. */
+    async begin(
+      call: ChatCall,
+      entities: TenantEntityManager,
+      content: ConversationChange & { readonly botId: string },
+      messages: readonly ChatMessage[],
+    ): Promise<ConversationRecord> {
+      const { principal, isAdmin, log } = call;
+      await inspect(messages);
+      const made = await conversations.create(entities, principal, content);
+      try {
+        await say({ ...call, sessionId: made.id }, messages);
+        return made;
+      } catch (error) {
+        await conversations.remove(entities, { ...principal, isAdmin }, made.id).catch((err: unknown) => {
+          log.warn({ err, conversation_id: made.id }, 'a conversation without its messages stays behind');
+        });
+        throw error;
+      }
     },
 
     /**

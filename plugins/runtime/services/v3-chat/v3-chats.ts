@@ -161,45 +161,46 @@ export function createV3Chats(parts: V3ChatParts) {
       }
       const { principal, isAdmin } = call;
       const entities = database.forTenant(principal.tenantId);
-      const { id: conversationId } =
-        request.conversationId === undefined
-          ? await conversations.create(entities, principal, { botId })
-          : await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
+      if (request.conversationId !== undefined)
+        await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
       const id = ids.uuid();
+      // Before the conversation is made: a chat that is refused leaves none behind.
       const lease = await hold(call, id);
-      const row: ChatRow = {
-        id,
-        ...ownerOf(principal),
-        conversationId,
-        botId,
-        status: 'in_progress',
-        metaData: JSON.stringify(metaData),
-        result: '{}',
-        messages: '[]',
-        createdAt: new Date(clock.now()),
-        completedAt: null,
-      };
       try {
+        const conversationId =
+          request.conversationId ?? (await conversations.create(entities, principal, { botId })).id;
+        const row: ChatRow = {
+          id,
+          ...ownerOf(principal),
+          conversationId,
+          botId,
+          status: 'in_progress',
+          metaData: JSON.stringify(metaData),
+          result: '{}',
+          messages: '[]',
+          createdAt: new Date(clock.now()),
+          completedAt: null,
+        };
         await entities.insert(ChatEntity, row);
+        return begun({
+          row,
+          lease,
+          isKept,
+          call: { ...call, sessionId: isKept ? conversationId : undefined },
+          begin: (inner, also) =>
+            turns.begin(inner, {
+              also,
+              agent: botId,
+              messages,
+              pauses: isKept ? 'allow' : 'refuse',
+              store: isKept,
+              source: 'runtime',
+            }),
+        });
       } catch (error) {
         await lease.release();
         throw error;
       }
-      return begun({
-        row,
-        lease,
-        isKept,
-        call: { ...call, sessionId: isKept ? conversationId : undefined },
-        begin: (inner, also) =>
-          turns.begin(inner, {
-            also,
-            agent: botId,
-            messages,
-            pauses: isKept ? 'allow' : 'refuse',
-            store: isKept,
-            source: 'runtime',
-          }),
-      });
     },
 
     /**
