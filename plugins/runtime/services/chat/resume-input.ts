@@ -50,9 +50,10 @@ function isById(input: ResumeInput, open: readonly Interrupt[]): boolean {
   return names.length > 0 && names.every((name) => !MEMBERS.has(name) && isJsonObject(input[name]));
 }
 
-/** Without a decision, the members of the input are the answers. */
-function isPlain(input: ResumeInput, { type }: Interrupt): boolean {
-  return 'decision' in input || 'answers' in input || type === 'approval';
+/** Members of an input for a question are its answers, whatever their names; or `answers` holds them. */
+function isPlain(input: ResumeInput, { type, fields }: Interrupt): boolean {
+  if (type === 'approval' || isJsonObject(input.answers)) return true;
+  return 'answers' in input && !fields.some(({ name }) => name === 'answers');
 }
 
 /** A text is the decision alone, without its other members. */

@@ -6,9 +6,11 @@ import {
   readDecisions,
 } from '../../../../../plugins/runtime/services/chat/resume-input.ts';
 
-const pause = (id: string, type: Interrupt['type']) => ({ id, type }) as Interrupt;
+const pause = (id: string, type: Interrupt['type'], ...names: string[]) =>
+  ({ id, type, fields: names.map((name) => ({ name })) }) as unknown as Interrupt;
 const APPROVAL = pause('a', 'approval');
-const QUESTION = pause('q', 'question');
+const QUESTION = pause('q', 'question', 'n');
+const REVIEW = pause('r', 'question', 'decision', 'answers');
 const BOTH = [APPROVAL, QUESTION];
 
 const cases: readonly (readonly [string, ResumeInput, readonly Interrupt[], object, string, string])[] = [
@@ -23,6 +25,24 @@ const cases: readonly (readonly [string, ResumeInput, readonly Interrupt[], obje
   [
     ...(['answers without their member', { n: 'x' }, [QUESTION], { q: { answers: { n: 'x' } } }] as const),
     ...(['/decisions/q/answers/n', '/body/input/n'] as const),
+  ],
+  [
+    ...([
+      'an answer called decision',
+      { decision: 'x' },
+      [REVIEW],
+      { r: { answers: { decision: 'x' } } },
+    ] as const),
+    ...(['/decisions/r/answers/decision', '/body/input/decision'] as const),
+  ],
+  [
+    ...([
+      'an answer called answers',
+      { answers: 'x' },
+      [REVIEW],
+      { r: { answers: { answers: 'x' } } },
+    ] as const),
+    ...(['/decisions/r/answers/answers', '/body/input/answers'] as const),
   ],
   [
     ...(['a decision by id', { a: { decision: 'maybe' } }, BOTH, { a: { decision: 'maybe' } }] as const),
