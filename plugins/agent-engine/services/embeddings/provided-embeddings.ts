@@ -1,4 +1,4 @@
-import { type Clock, type Logger, lacksOffer, offerNamed, orAborted } from 'agent-gateway';
+import { type Clock, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
 import {
   type Embedder,
   type EmbedderClient,
@@ -54,11 +54,12 @@ export function createProvidedEmbeddings(parts: ProvidedEmbeddingsParts): Embedd
     if (embedder === undefined)
       throw ModelErrors.providerMissing(lacksOffer('EMBEDDING_PROVIDER', name, offers));
     if (connected?.embedder === embedder) return connected;
-    const connecting: Connected = { embedder, client: open(embedder) };
+    const client = within(totalMs, 'the embedder', open(embedder));
+    const connecting: Connected = { embedder, client };
     connected = connecting;
-    connecting.client.then(
-      (client) => {
-        if (connected === connecting) id = `${name}/${client.id}:${client.dimensions}`;
+    client.then(
+      (ready) => {
+        if (connected === connecting) id = `${name}/${ready.id}:${ready.dimensions}`;
       },
       () => {
         // The next call tries again.

@@ -44,9 +44,10 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       throw ModelErrors.providerMissing(undefined, { cause: new Error(why) });
     }
     if (connected?.provider !== provider) {
-      const connecting = { provider, client: connect(provider) };
+      const client = within(timeouts.idleMs, 'the model provider', connect(provider));
+      const connecting = { provider, client };
       connected = connecting;
-      connecting.client.catch(() => {
+      client.catch(() => {
         // The next call tries again.
         if (connected === connecting) connected = undefined;
       });

@@ -3,6 +3,7 @@ import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createLogger } from '../../../../../foundation/observability/logger.ts';
 import type { Embedder, EmbedderClient } from '../../../../../plugins/agent-engine/contract.ts';
 import { createProvidedEmbeddings } from '../../../../../plugins/agent-engine/services/embeddings/provided-embeddings.ts';
+import { until } from '../../../../support/until.ts';
 
 const { signal } = new AbortController();
 const { logger: log } = createLogger({ level: 'silent' });
@@ -41,6 +42,20 @@ test('an embedder that hangs is given up at the deadline, or when the caller lea
   const asked = opened(hanging).embed(['x'], caller.signal);
   caller.abort();
   await t.throwsAsync(asked, { code: 'model.aborted' });
+});
+
+test('an embedder whose connecting hangs is connected again', async (t) => {
+  const embeddings = opened({}, 20);
+  const [{ name, connect }] = embeddings.offers as [Embedder];
+  let times = 0;
+  const hanging = (): ReturnType<Embedder['connect']> => {
+    times += 1;
+    return times === 1 ? new Promise(() => {}) : connect({} as never);
+  };
+  embeddings.offers = [{ name, connect: hanging }];
+  await t.throwsAsync(embeddings.embed(['x'], signal), { code: 'model.timeout' });
+  await until(async () => (await embeddings.embed(['x'], signal).catch(() => [])).length === 1);
+  t.is(times, 2);
 });
 
 test('texts come in batches of the size that the embedder states, shortened and never empty', async (t) => {
