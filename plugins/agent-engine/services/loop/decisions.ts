@@ -47,7 +47,7 @@ export function decide(root: Frame, decisions: Readonly<Record<string, Decision>
     if (!('decision' in decision)) continue;
     if (decision.decision === 'reject') {
       const words = decision.message ? ` The person said: ${decision.message}` : '';
-      step.status = { is: 'done', outcome: notRun(`A person refused this call.${words}`) };
+      step.status = { is: 'refused', outcome: notRun(`A person refused this call.${words}`) };
       continue;
     }
     step.status = { is: 'approved', ref: status.ref };

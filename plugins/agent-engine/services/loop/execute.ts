@@ -42,11 +42,9 @@ export async function execute(
   const entities = database.forTenant(context.principal.tenantId);
   const idempotencyId = idempotencyIdOf(turn, position);
   const written = kept(guard, JSON.stringify(input));
-  if (idempotencyId !== null) {
-    const earlier = await receipts.findByIdempotencyId(entities, idempotencyId);
-    if (earlier !== undefined)
-      return { outcome: await outcomeOf(parts, turn, earlier, { toolName: tool.name, input: written }) };
-  }
+  const wanted = { toolName: tool.name, input: written };
+  const earlier = await earlierOutcome(parts, turn, position, wanted);
+  if (earlier !== undefined) return { outcome: earlier };
   context.signal.throwIfAborted();
   const startedAt = new Date(clock.now());
   const tried = await attempt(tool, input, { ...context, callId: call.id, agentPath: frame.path }, clock);
@@ -68,10 +66,31 @@ export async function execute(
     context.signal.throwIfAborted();
   }
   const recorded = await receipts.submit(entities, { ...receipt, idempotencyId });
-  return { outcome: await outcomeOf(parts, turn, recorded, { toolName: tool.name, input: written }) };
+  return { outcome: await outcomeOf(parts, turn, recorded, wanted) };
 }
 
-/** Records a person's answers as the result of the call that asked. */
+/**
+ * What the call at this place came to before an interruption, where work is done again; undefined where it was not made.
+ *
+ * @param wanted the call that is to be made now; absent where none is
+ */
+export async function earlierOutcome(
+  parts: ExecutionParts,
+  turn: Pick<Turn, 'context' | 'guards'>,
+  position: string,
+  wanted?: WantedCall,
+): Promise<Outcome | undefined> {
+  const idempotencyId = idempotencyIdOf(turn, position);
+  if (idempotencyId === null) return undefined;
+  const entities = parts.database.forTenant(turn.context.principal.tenantId);
+  const earlier = await parts.receipts.findByIdempotencyId(entities, idempotencyId);
+  return earlier && outcomeOf(parts, turn, earlier, wanted);
+}
+
+/**
+ * Records a person's answers as the result of the call that asked. Those of an earlier attempt to go on, which broke, do
+ * not count any more where they were others.
+ */
 export async function recordAnswers(
   parts: ExecutionParts,
   turn: Turn,
@@ -80,16 +99,20 @@ export async function recordAnswers(
 ): Promise<Outcome> {
   const { receipts, database, guard, clock } = parts;
   const { name, arguments: given } = call.function;
+  const entities = database.forTenant(turn.context.principal.tenantId);
   const asked = { toolName: name, input: kept(guard, given) };
-  const receipt = await receipts.submit(database.forTenant(turn.context.principal.tenantId), {
+  const receipt = {
     ...receiptOf(turn, name, asked.input),
     output: kept(guard, JSON.stringify(answers)),
     status: 'success',
     startedAt: new Date(askedAt),
     durationMs: Math.min(MOST_MS, Math.max(0, clock.now() - askedAt)),
-    idempotencyId: idempotencyIdOf(turn, position),
-  });
-  return outcomeOf(parts, turn, receipt, asked);
+  } as const;
+  const idempotencyId = idempotencyIdOf(turn, position);
+  let recorded = await receipts.submit(entities, { ...receipt, idempotencyId });
+  if (recorded.output !== receipt.output)
+    recorded = await receipts.submit(entities, { ...receipt, idempotencyId: null });
+  return outcomeOf(parts, turn, recorded, asked);
 }
 
 function receiptOf({ context }: Pick<Turn, 'context'>, toolName: string, input: string) {
@@ -118,17 +141,20 @@ function kept({ redact }: LoopParts['guard'], text: string): string {
   return cut(redactJsonTextWith(redact, bounded), MAX_RECEIPT_TEXT);
 }
 
+/** A call, as receipts hold it. */
+type WantedCall = Pick<Receipt, 'toolName' | 'input'>;
+
 /**
- * The outcome that the model reads: what the receipt says. Where work is done again and the model now calls something
- * else at this place, it learns what was done.
+ * The outcome that the model reads: what the receipt says. Where work is done again and now something else is to happen
+ * at this place, the model learns what was done.
  */
 async function outcomeOf(
   { guard }: ExecutionParts,
   { guards, context }: Pick<Turn, 'guards' | 'context'>,
   { toolName, input, output, status }: Receipt,
-  wanted: { readonly toolName: string; readonly input: string },
+  wanted: WantedCall | undefined,
 ): Promise<Outcome> {
-  const isSame = toolName === wanted.toolName && input === wanted.input;
+  const isSame = toolName === wanted?.toolName && input === wanted.input;
   const content = isSame
     ? output
     : `Already done before an interruption: ${toolName} ${input}. Its result: ${output}`;

@@ -80,6 +80,8 @@ export type CallStatus =
       readonly parameters: ParameterSchema;
     }
   | { readonly is: 'approved'; readonly ref: string }
+  /** A person has refused it: this is its outcome, unless it was made before an interruption. */
+  | { readonly is: 'refused'; readonly outcome: Outcome }
   /** The tool asked something. `askedAt`: Unix milliseconds. */
   | {
       readonly is: 'question';

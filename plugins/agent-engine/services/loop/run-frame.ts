@@ -3,7 +3,7 @@ import { type AgentFinish, type AgentSignal, MAX_ITERATIONS, type ToolCall } fro
 import type { SubAgent } from './agent-resource.ts';
 import { type Answer, MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
-import { execute, recordAnswers } from './execute.ts';
+import { earlierOutcome, execute, recordAnswers } from './execute.ts';
 import type { FrameExperience } from './experience.ts';
 import {
   cut,
@@ -130,6 +130,8 @@ async function advance(run: StepRun, step: StepCall): Promise<void> {
     case 'approved':
       await announce(run, step);
       return invoke(run, step, status.ref);
+    case 'refused':
+      return keepRefused(run, step, status.outcome);
     case 'answered':
       return finish(run, step, await recordAnswers(parts, turn, step, status));
     case 'nested':
@@ -237,6 +239,14 @@ function unknownTool(name: string, { names, missing }: Toolbox): Outcome {
   const known = names.length === 0 ? 'There are none' : `There are: ${names.slice(0, 50).join(', ')}`;
   const away = missing.length === 0 ? '' : ` Not available now: ${missing.slice(0, 50).join(', ')}.`;
   return notRun(`There is no tool "${name.slice(0, 100).toWellFormed()}". ${known}.${away}`);
+}
+
+/** A call that a person has refused. It may have been approved before, by an attempt to go on that broke. */
+async function keepRefused(run: StepRun, step: StepCall, outcome: Outcome): Promise<void> {
+  const made = await earlierOutcome(run.parts, run.turn, step.position);
+  if (made === undefined) return finishCall(step, outcome);
+  await announce(run, step);
+  await finish(run, step, made);
 }
 
 /** Emits a call and then its result, without running it. */

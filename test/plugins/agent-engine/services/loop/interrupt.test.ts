@@ -266,6 +266,25 @@ test('resuming again after a crash does not repeat a tool that ran', async (t) =
   t.is(result.text, 'The model saw: paid Bo');
   t.deepEqual(paid, ['Bo']);
   t.is(receipts.kept.length, 1);
+  const refused = await resume(() => ({ decision: 'reject' }));
+  t.regex(refused.result.text, /Already done before an interruption: pay .*Its result: paid Bo/);
+});
+
+test('another answer after a crash is the one that counts', async (t) => {
+  let isDown = true;
+  const { resume } = await paused({
+    script: (request, n) => {
+      if (n === 0) return calls(['ask_user', { question: 'Where?' }]);
+      if (isDown) return [new Error('the process is killed')];
+      return says(`The model saw: ${request.messages.at(-1)?.content}`);
+    },
+    tools: [askUser],
+    agents: [agent('payer', {}, ['ask_user'])],
+  });
+  await t.throwsAsync(resume(() => ({ answers: { answer: 'Paris' } })));
+  isDown = false;
+  const { result } = await resume(() => ({ answers: { answer: 'London' } }));
+  t.is(result.text, 'The model saw: {"answer":"London"}');
 });
 
 test('a paused run keeps the definition that it started with', async (t) => {
