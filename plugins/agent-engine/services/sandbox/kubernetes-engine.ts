@@ -1,4 +1,5 @@
 import { KubeConfig, type V1Pod } from '@kubernetes/client-node';
+import { orAborted } from 'agent-gateway';
 import {
   type ContainerEngineOptions,
   type EngineEnd,
@@ -119,9 +120,7 @@ async function untilEnded(
   { stop, started }: EngineRun,
 ): Promise<PodState & { phase: 'ended' }> {
   let wake = () => {};
-  const ring = () => wake();
-  const watch = api.watchPods(selector, ring);
-  stop.addEventListener('abort', ring);
+  const watch = api.watchPods(selector, () => wake());
   let timer: NodeJS.Timeout | undefined;
   let failures = 0;
   const look = async () => {
@@ -151,11 +150,10 @@ async function untilEnded(
         started();
         return state;
       }
-      await heard.promise;
+      await orAborted(heard.promise, stop);
     }
   } finally {
     watch.close();
-    stop.removeEventListener('abort', ring);
     clearTimeout(timer);
   }
 }

@@ -23,7 +23,7 @@ interface SandboxRunnerOptions {
 }
 
 /** Why code is ended from outside. */
-type StopReason = 'aborted' | 'closed' | 'flooded' | 'not-started' | 'timeout';
+type StopReason = 'left' | 'flooded' | 'not-started' | 'timeout';
 
 /**
  * The sandbox over an engine: turns, deadlines, and the bounds of input and output. Disposing it ends what runs
@@ -45,23 +45,27 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
 
   async function run(job: SandboxJob): Promise<SandboxResult> {
     checkSize(job);
-    if (closing.signal.aborted) throw stopped();
-    const turn = queue.enter(job.tenantId, AbortSignal.any([job.signal, closing.signal]));
+    const left = AbortSignal.any([job.signal, closing.signal]);
+    const turn = queue.enter(job.tenantId, left);
     measureLoad();
     const leave = await turn.finally(measureLoad);
     const giveBack = () => {
       leave();
       measureLoad();
     };
-    if (job.signal.aborted || closing.signal.aborted) {
+    if (left.aborted) {
       giveBack();
-      throw job.signal.aborted ? job.signal.reason : stopped();
+      throw left.reason;
     }
-    return await execute(job, giveBack);
+    return await execute(job, left, giveBack);
   }
 
-  /** The place is given back when the engine is done, which may be after the caller got its answer. */
-  async function execute(job: SandboxJob, leave: () => void): Promise<SandboxResult> {
+  /**
+   * The place is given back when the engine is done, which may be after the caller got its answer.
+   *
+   * @param left the caller has left, or the gateway stops
+   */
+  async function execute(job: SandboxJob, left: AbortSignal, leave: () => void): Promise<SandboxResult> {
     const stop = new AbortController();
     let reason: StopReason | undefined;
     const end = (why: StopReason) => {
@@ -85,10 +89,8 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
       clearTimeout(timer);
       timer = setTimeout(() => end('timeout'), job.timeoutMs + engine.graceMs);
     };
-    const onAbort = () => giveUp('aborted');
-    const onClose = () => giveUp('closed');
-    job.signal.addEventListener('abort', onAbort);
-    closing.signal.addEventListener('abort', onClose);
+    const onLeft = () => giveUp('left');
+    left.addEventListener('abort', onLeft);
     const work = engine
       .run({ job, stop: stop.signal, started, stdout: stdout.write, stderr: stderr.write })
       .finally(leave);
@@ -101,8 +103,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
         if (reason === undefined) throw error;
         return { exitCode: null };
       });
-      if (reason === 'aborted') throw job.signal.reason;
-      if (reason === 'closed') throw stopped();
+      if (reason === 'left') throw left.reason;
       if (reason === 'not-started')
         throw SandboxErrors.unavailable(`the ${mode} sandbox did not start the code in time`);
       const note = reason === 'flooded' ? 'it wrote too much' : ended.note;
@@ -117,8 +118,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
       };
     } finally {
       clearTimeout(timer);
-      job.signal.removeEventListener('abort', onAbort);
-      closing.signal.removeEventListener('abort', onClose);
+      left.removeEventListener('abort', onLeft);
     }
   }
 
@@ -126,7 +126,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     mode,
     run: (job) => measured(job, run(job), metrics),
     async [Symbol.asyncDispose]() {
-      closing.abort(stopped());
+      closing.abort(SandboxErrors.unavailable('the gateway is stopping'));
       await Promise.all(live);
       await engine[Symbol.asyncDispose]();
     },
@@ -173,10 +173,6 @@ async function measured(
 }
 
 const nothing = () => undefined;
-
-function stopped(): Error {
-  return SandboxErrors.unavailable('the gateway is stopping');
-}
 
 /**
  * Keeps the first bytes of a stream, and counts the others.

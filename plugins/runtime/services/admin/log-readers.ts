@@ -1,4 +1,4 @@
-import { type Deployment, defineErrors } from 'agent-gateway';
+import { type Deployment, defineErrors, orAborted } from 'agent-gateway';
 
 /** The errors of reading the log. */
 export const LogErrors = defineErrors({
@@ -68,15 +68,13 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
       }
       wake();
     });
-    const stop = () => wake();
-    signal.addEventListener('abort', stop);
     try {
       while (!signal.aborted) {
         if (waiting.length === 0 && lost === 0) {
           const { promise, resolve } = Promise.withResolvers<void>();
           wake = resolve;
           // Without lines the stream waits: only the signal ends it.
-          if (!signal.aborted) await promise;
+          await orAborted(promise, signal).catch(() => {});
           continue;
         }
         const [lines, missed] = [waiting, lost];
@@ -86,7 +84,6 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
       }
     } finally {
       end();
-      signal.removeEventListener('abort', stop);
       leave();
     }
   }
