@@ -23,9 +23,6 @@ export interface OpenAIEmbeddingsOptions extends ConnectionOptions {
   readonly circuit?: Circuit | undefined;
 }
 
-/** Embeddings of a server. Disposing them breaks the calls that are still in flight. */
-interface OpenAIEmbeddings extends Embeddings, AsyncDisposable {}
-
 /** Texts in one request; OpenAI takes more, other servers do not. */
 const BATCH = 128;
 const CONNECTIONS = 64;
@@ -35,10 +32,11 @@ const TOTAL_MS = 60_000;
 /**
  * Embeddings of a server that speaks OpenAI's `/embeddings`. Without `dimensions` the size of the vectors is learnt
  * from the first answer: until then `id` ends in `:?` and equals no stored one. A server whose vectors change their
- * size while the gateway runs is a failure, since old and new ones cannot be compared. Throws a TypeError for a URL or
+ * size while the gateway runs is a failure, since old and new ones cannot be compared. Disposing them breaks the calls
+ * that are still in flight. Throws a TypeError for a URL or
  * key that cannot work. Source: https://platform.openai.com/docs/api-reference/embeddings
  */
-export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAIEmbeddings {
+export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): Embeddings & AsyncDisposable {
   const { model, dimensions, circuit, clock, ids } = options;
   const { origin, path } = providerEndpoint(options.apiUrl, '/embeddings');
   const headersFor = createHeaders(options.apiKey);

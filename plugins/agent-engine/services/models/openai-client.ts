@@ -111,15 +111,8 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
   return { complete, stream, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
 }
 
-/** Where something is asked for: an origin to connect to and the path of the route. */
-interface ProviderEndpoint {
-  readonly origin: string;
-  /** Path and query. */
-  readonly path: string;
-}
-
 /**
- * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, the route is appended to it, whether it
+ * The endpoint under a base URL: an origin to connect to, and the path of the route with its query. As with the `base_url` of OpenAI's libraries, the route is appended to it, whether it
  * ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
  * (`?api-version=…`) is kept. Throws for what `parseBaseUrl` refuses, and for a URL that ends in the route already, to
  * which no server would answer.
@@ -127,7 +120,7 @@ interface ProviderEndpoint {
  * @example
  * providerEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
  */
-export function providerEndpoint(apiUrl: string, route = '/chat/completions'): ProviderEndpoint {
+export function providerEndpoint(apiUrl: string, route = '/chat/completions') {
   const { origin, pathname, search } = parseBaseUrl(apiUrl);
   const base = pathname.replace(/\/+$/, '');
   if (base.endsWith(route)) {

@@ -1,5 +1,5 @@
 import { type Database, type RowWrite, withFirst } from 'agent-gateway';
-import type { Metering, SessionReader, Sessions, Turns, UsageSource } from '../../../records/contract.ts';
+import type { Metering, Sessions, Turns, UsageSource } from '../../../records/contract.ts';
 import {
   type AgentEvent,
   type Agents,
@@ -128,7 +128,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
     async resume(call, { agent, sessionId, source, also, decide }) {
       const place = { sessionId, agent: agent ?? '' };
       const entities = () => database.forTenant(call.principal.tenantId);
-      await sessions.get(entities(), readerOf(call), sessionId);
+      await sessions.get(entities(), { ...call.principal, isAdmin: call.isAdmin }, sessionId);
       const waiting = await checkpoints.find(entities(), place);
       if (waiting === undefined) throw TurnErrors.notInterrupted();
       const { checkpoint } = waiting;
@@ -170,10 +170,6 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
       throw TurnErrors.interrupted('The session waits for decisions: resume the chat, or abort it');
     }
   }
-}
-
-function readerOf({ principal, isAdmin }: ChatCall): SessionReader {
-  return { identityId: principal.identityId, userId: principal.userId, isAdmin };
 }
 
 function contextOf(call: ChatCall, { sessionId, signal }: Conversation): RunContext {

@@ -1,5 +1,5 @@
 import { defineErrors, type FieldError, type Resources } from 'agent-gateway';
-import type { McpServerInfo, McpServers, ToolInfo } from '../../../agent-engine/contract.ts';
+import type { McpServerInfo, McpServers } from '../../../agent-engine/contract.ts';
 import { whyNotOurs, writeOwnFile } from './own-file.ts';
 import { newYaml } from './resource-yaml.ts';
 
@@ -26,10 +26,8 @@ export function createMcpAdministration(parts: {
 }) {
   const { mcpServers, resources } = parts;
   return {
-    list: () => mcpServers.list(),
-
-    tools: (tenantId: string, name: string, signal: AbortSignal): Promise<readonly ToolInfo[]> =>
-      mcpServers.tools(tenantId, name, signal),
+    list: mcpServers.list,
+    tools: mcpServers.tools,
 
     /** Throws `mcp.server-exists`, `mcp.server-invalid` and `resource.not-writable`. */
     async create({ name, ...spec }: McpServerInfo): Promise<void> {

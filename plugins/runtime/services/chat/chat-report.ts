@@ -9,16 +9,10 @@ interface ReportedChat {
   readonly call: ChatCall;
 }
 
-/** Reports the events of a chat to the webhooks of its tenant, without their content. */
-export interface ChatReport {
-  saw(event: AgentTurnEvent): void;
-  /** The writes of the reports, for the commit of the turn. */
-  writes(sessionId: string | undefined, end: TurnEnd): Promise<readonly RowWrite[]>;
-  failed(sessionId: string | undefined, error: unknown): Promise<void>;
-}
+export type ChatReport = ReturnType<typeof reportChat>;
 
-/** Begins the report of one turn. */
-export function reportChat(events: WebhookEvents, { agentId, call }: ReportedChat): ChatReport {
+/** Begins the report of one turn to the webhooks of its tenant, without the content of its events. */
+export function reportChat(events: WebhookEvents, { agentId, call }: ReportedChat) {
   const { tenantId, userId } = call.principal;
   const results: (AgentTurnEvent & { readonly type: 'tool_result' })[] = [];
   const common = (sessionId: string | undefined) => ({
@@ -32,17 +26,18 @@ export function reportChat(events: WebhookEvents, { agentId, call }: ReportedCha
       userId,
     }));
   return {
-    saw(event) {
+    saw(event: AgentTurnEvent): void {
       if (event.type === 'tool_result') results.push(event);
     },
-    writes(sessionId, { result, usage }) {
+    /** The writes of the reports, for the commit of the turn. */
+    writes(sessionId: string | undefined, { result, usage }: TurnEnd): Promise<readonly RowWrite[]> {
       const { finish, model, checkpoint } = result;
       const waits = checkpoint && { interrupts: checkpoint.interrupts.map(({ id, type }) => ({ id, type })) };
       const data = { ...common(sessionId), finish, model, usage, ...waits };
       const type = checkpoint === undefined ? 'agent.run.completed' : 'agent.run.interrupted';
       return events.writes(tenantId, [...toolCalls(sessionId), { type, data, userId }]);
     },
-    async failed(sessionId, error) {
+    async failed(sessionId: string | undefined, error: unknown): Promise<void> {
       const code = (error as { readonly code?: unknown }).code;
       const data = { ...common(sessionId), error_code: typeof code === 'string' ? code : 'internal' };
       try {

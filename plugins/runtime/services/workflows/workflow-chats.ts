@@ -1,6 +1,6 @@
 import type { Clock, Database, Ids } from 'agent-gateway';
 import type { ChatCall, ChatMessage } from '../../../agent-engine/contract.ts';
-import { type JsonObject, type RunPlace, WorkflowErrors } from '../../../workflow/contract.ts';
+import { type JsonObject, WorkflowErrors } from '../../../workflow/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import type { ChatMessageRecord } from '../v3-chat/chat-messages.ts';
 import { NO_USAGE, seconds, toChatMessage } from '../v3-chat/chat-record.ts';
@@ -56,7 +56,7 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const input = { ...parameters, USER_INPUT: text, CONVERSATION_ID: conversationId };
       const place = await runs.start(caller, version, input).catch(async (error: unknown) => {
         // Nothing was stored; after other errors the run may be there, and name the conversation.
-        if (request.conversationId === undefined && isTooLarge(error))
+        if (request.conversationId === undefined && WorkflowErrors.contextTooLarge.is(error))
           await conversations.remove(entities, reader, conversationId);
         throw error;
       });
@@ -100,13 +100,9 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
         await emit({ event: 'done' });
       }
 
-      return { place: place as RunPlace, version, conversationId, follow };
+      return { place, version, conversationId, follow };
     },
   };
-}
-
-function isTooLarge(error: unknown): boolean {
-  return WorkflowErrors.contextTooLarge.is(error);
 }
 
 function endOf({ event, data }: WorkflowStreamEvent, now: number) {
