@@ -70,7 +70,8 @@ export async function execute(
 }
 
 /**
- * What the call at this place came to before an interruption, where work is done again; undefined where it was not made.
+ * What the call at this place came to before an interruption, where work is done again; undefined where it was not
+ * made.
  *
  * @param wanted the call that is to be made now; absent where none is
  */
@@ -88,8 +89,8 @@ export async function earlierOutcome(
 }
 
 /**
- * Records a person's answers as the result of the call that asked. Those of an earlier attempt to go on, which broke, do
- * not count any more where they were others.
+ * Records a person's answers as the result of the call that asked. Those of an earlier attempt to go on, which broke,
+ * do not count any more where they were others.
  */
 export async function recordAnswers(
   parts: ExecutionParts,

@@ -112,10 +112,10 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
 }
 
 /**
- * The endpoint under a base URL: an origin to connect to, and the path of the route with its query. As with the `base_url` of OpenAI's libraries, the route is appended to it, whether it
- * ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
- * (`?api-version=…`) is kept. Throws for what `parseBaseUrl` refuses, and for a URL that ends in the route already, to
- * which no server would answer.
+ * The endpoint under a base URL: an origin to connect to, and the path of the route with its query. As with the
+ * `base_url` of OpenAI's libraries, the route is appended to it, whether it ends in a slash or not, and nothing else is
+ * guessed: servers differ in whether they have a `/v1`. A query (`?api-version=…`) is kept. Throws for what
+ * `parseBaseUrl` refuses, and for a URL that ends in the route already, to which no server would answer.
  *
  * @example
  * providerEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
