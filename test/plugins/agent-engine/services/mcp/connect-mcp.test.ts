@@ -186,7 +186,7 @@ test('a server cannot have its streams resumed without a pause', async (t) => {
       return response.writeHead(200, STREAM).end(done(call));
     },
   );
-  t.deepEqual((await client.callTool({ name: 'wait' })).content, []);
+  t.like(await client.callTool({ name: 'wait' }), { content: [{ text: '' }] });
   // Timers are late at times, and never early by more than the millisecond to which they round.
   t.true(resumed - ended > 245, `resumed after ${resumed - ended} ms`);
 });
