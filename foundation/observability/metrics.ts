@@ -2,9 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge } from 'prom-client';
 import { createGrpcMetrics, createHttpMetrics, createTenantLabels } from './call-metrics.ts';
 import { createMetricRegistry } from './metric-registry.ts';
 
-/** The gateway's own metrics and the registry that plugins add theirs to. */
-export type Metrics = ReturnType<typeof createMetrics>;
-
 /** A metric that another part of the gateway counts. */
 export interface Reading {
   /** Starts with `svc_`. */
@@ -61,7 +58,7 @@ export interface MetricsOptions {
   readonly maxSeries?: number;
 }
 
-/** Makes a registry with the gateway's metrics. */
+/** Makes the gateway's own metrics, and the registry that plugins add theirs to. */
 export function createMetrics(options: MetricsOptions) {
   const { version, maxTenants = 500, maxSeries = 1000 } = options;
   const registry = createMetricRegistry();

@@ -114,7 +114,9 @@ export function createOutage(carrier: string, clock: Clock, log: Logger) {
       isOn = false;
       log.info(`${carrier} is back: messages are delivered again`);
     },
-    /** A failure that is no outage, or none of all connections: logged once a minute, and not when an outage follows. */
+    /**
+     * A failure that is no outage, or none of all connections: logged once a minute, and not when an outage follows.
+     */
     trouble(reason: unknown): void {
       if (isOn) return;
       fresh += 1;
