@@ -98,6 +98,27 @@ eachGatewayDatabase(test, 'an agent with many tasks keeps no other waiting', asy
   t.is(await entities.count(TaskTable, { isCounted: false }), 0);
 });
 
+test('a run that is over rests no longer, and the next one learns what it had read', async (t) => {
+  const { database, distiller, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  await entities.insertMany(TaskTable, [task()]);
+  for (const last of [1, 2, 3, 4, 5]) {
+    let rests = 0;
+    const ending = new AbortController();
+    const pauseFor = async () => {
+      rests += 1;
+      if (rests < last) return;
+      ending.abort();
+      await new Promise(() => {});
+    };
+    await distiller({}, { pauseFor }).run(ending.signal);
+    t.is(rests, last);
+    t.is(await entities.count(TaskTable, { isCounted: false }), 1);
+  }
+  await distiller().run(signal);
+  t.is(await entities.count(TaskTable, { isCounted: false }), 0);
+});
+
 eachGatewayDatabase(test, 'several that distil at one time count each run once', async (t, fresh) => {
   const { database, distiller, task, tenant } = await start(t, fresh.environment);
   const entities = database.forTenant(tenant);

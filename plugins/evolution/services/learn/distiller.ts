@@ -7,6 +7,7 @@ import {
   type Ids,
   type Leases,
   type Logger,
+  orAborted,
   RETRY_RACES,
   type TenantEntityManager,
   writes,
@@ -96,9 +97,12 @@ export function createDistiller(parts: DistillerParts) {
   /** When the last rest ended. */
   let rested = 0;
 
-  /** Leaves the process to requests: distilling takes a fifth of the time, and so of one processor, at most. */
-  async function rest(): Promise<void> {
-    await pauseFor(Math.min(MAX_REST, REST * (clock.monotonic() - rested)));
+  /**
+   * Leaves the process to requests: distilling takes a fifth of the time, and so of one processor, at most. Rejects when
+   * the run is over: what is not written yet is learned again by the next one.
+   */
+  async function rest(over: AbortSignal): Promise<void> {
+    await orAborted(pauseFor(Math.min(MAX_REST, REST * (clock.monotonic() - rested))), over);
     rested = clock.monotonic();
   }
 
@@ -150,7 +154,7 @@ export function createDistiller(parts: DistillerParts) {
    * Reads the agent's last tasks and its genes, and computes what changes. Undefined where no task is new. This takes
    * long, so it holds no lock, and requests are served between its parts.
    */
-  async function learn({ tenantId, agentName }: Learner): Promise<Lesson | undefined> {
+  async function learn({ tenantId, agentName }: Learner, over: AbortSignal): Promise<Lesson | undefined> {
     const entities = database.forTenant(tenantId);
     // The tasks first: if another replica counts tasks meanwhile, its transaction has written all that is read after
     // them.
@@ -160,13 +164,13 @@ export function createDistiller(parts: DistillerParts) {
       { fields: ['id'], orderBy: { id: 'asc' }, limit: FRESH },
     );
     if (uncounted.length === 0) return undefined;
-    await rest();
+    await rest(over);
     const window = (
       await entities.rows(TaskTable, { agentName }, { orderBy: { id: 'desc' }, limit: WINDOW })
     ).toReversed();
-    const fresh = await among(entities, window, new Set(uncounted.map(({ id }) => id)));
+    const fresh = await among(entities, window, new Set(uncounted.map(({ id }) => id)), over);
     const [learner] = await entities.rows(LearnerTable, { agentName }, { limit: 1 });
-    await rest();
+    await rest(over);
     const before = classesOf(learner?.classes ?? {});
     const tasksSince = (learner?.tasksSince ?? 0) + fresh.length;
     // In a backlog, only the last part triggers the search for classes.
@@ -176,7 +180,7 @@ export function createDistiller(parts: DistillerParts) {
     const outcomes = window.map(outcomeOf);
     const unnamed = outcomes.filter(({ taskClass }) => taskClass === undefined);
     const classes = isDue ? chooseClasses(unnamed, before, settings.discount) : before;
-    await rest();
+    await rest(over);
     const injected = [...new Set(fresh.flatMap(({ advised }) => advised))];
     const now = new Date(clock.now());
     const changes = geneChanges(
@@ -214,11 +218,12 @@ export function createDistiller(parts: DistillerParts) {
     entities: TenantEntityManager,
     window: readonly RecordedTask[],
     ids: ReadonlySet<string>,
+    over: AbortSignal,
   ): Promise<readonly RecordedTask[]> {
     const found = window.filter(({ id }) => ids.has(id));
     const others = ids.difference(new Set(found.map(({ id }) => id)));
     if (others.size === 0) return found;
-    await rest();
+    await rest(over);
     const behind = await entities.rows(
       TaskTable,
       { id: { $in: [...others] } },
@@ -228,10 +233,11 @@ export function createDistiller(parts: DistillerParts) {
   }
 
   /** Distils an agent's uncounted tasks, and returns how many were counted. */
-  async function distil(agent: Learner): Promise<number> {
-    const lesson = await learn(agent);
+  async function distil(agent: Learner, over: AbortSignal): Promise<number> {
+    await rest(over);
+    const lesson = await learn(agent, over);
     if (lesson === undefined) return 0;
-    await rest();
+    await rest(over);
     const { fresh, window, changes, learner } = lesson;
     const { tenantId, agentName } = agent;
     await database.forTenant(tenantId).transaction(async (entities) => {
@@ -323,13 +329,13 @@ export function createDistiller(parts: DistillerParts) {
       const lease = await leases.tryAcquire(LEASE);
       if (typeof lease === 'string') return;
       await using held = lease;
-      const isOver = () => signal.aborted || held.signal.aborted;
+      const over = AbortSignal.any([signal, held.signal]);
       rested = clock.monotonic();
       let learner = await nextAfter(BEFORE_ALL);
       let hasMore = false;
-      while (learner !== undefined && !isOver()) {
-        const counted = await distil(learner).catch((err: unknown) => {
-          if (!(err instanceof Overtaken))
+      while (learner !== undefined && !over.aborted) {
+        const counted = await distil(learner, over).catch((err: unknown) => {
+          if (!(err instanceof Overtaken) && !over.aborted)
             log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
           return 0;
         });
@@ -338,7 +344,6 @@ export function createDistiller(parts: DistillerParts) {
         hasMore ||= counted === FRESH;
         learner = await nextAfter(learner);
         if (learner === undefined && hasMore) [learner, hasMore] = [await nextAfter(BEFORE_ALL), false];
-        await rest();
       }
     },
   };
