@@ -1,4 +1,4 @@
-import { EntityHelper, type EntityMetadata, EntitySchema } from '@mikro-orm/core';
+import { type EntityMetadata, EntitySchema } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { DatabaseDefect } from './errors.ts';
 import {
@@ -33,7 +33,6 @@ export class EntityRegistry {
   constructor(orm: MikroORM, tenancies: Tenancies) {
     this.#orm = orm;
     this.#tenancies = tenancies;
-    decorateOnce(orm);
   }
 
   /**
@@ -131,22 +130,6 @@ export class EntityRegistry {
       own.push([owner, schema]);
     }
   }
-}
-
-/**
- * MikroORM gives the prototypes of all entities their members at each discovery: a third of what registering the
- * entities of a gateway costs, owner by owner. Those that have them keep them.
- */
-function decorateOnce(orm: MikroORM): void {
-  const storage = orm.getMetadata();
-  const decorated = new WeakSet<EntityMetadata>();
-  storage.decorate = (em) => {
-    for (const meta of storage) {
-      if (meta.prototype === undefined || decorated.has(meta)) continue;
-      EntityHelper.decorate(meta, em);
-      decorated.add(meta);
-    }
-  };
 }
 
 function sameMembers(some: readonly AnyEntitySchema[], others: readonly AnyEntitySchema[]): boolean {
