@@ -5,6 +5,7 @@ import { type Database, openDatabase, writes } from '../../../foundation/data/da
 import { MAX_BINDINGS } from '../../../foundation/data/drivers/bound-parameters.ts';
 import type { PreparingDatabase } from '../../../foundation/data/drivers/statement-cache.ts';
 import { eachDatabase, type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { isWhole } from '../../support/sample.ts';
 import { Note, notes, TENANT_A } from './fixtures/notes.ts';
 
 /** Pieces of SQL, of its quoting on all families, and of what MikroORM puts values in for. */
@@ -125,7 +126,7 @@ eachDatabase(test, 'every text is stored and found as it is, whatever way it goe
       t.is(Number((shown.rows[0] as { n: unknown }).n), 1);
       t.is(await a.delete(Note, { slug }), 1);
     }),
-    { numRuns: fresh.family === 'sqlite' ? 200 : 60, endOnFailure: true },
+    { numRuns: isWhole ? 200 : 40, endOnFailure: true },
   );
 });
 

@@ -330,16 +330,27 @@ test('a gene from elsewhere is credited with the runs that followed it, and prom
   t.is((await entities.rows(GeneTable, { source: 'local' }, { limit: 1 }))[0]?.useCount, 5);
 });
 
-test('what one tenant, or one agent, has too much of makes room, and others lose nothing', async (t) => {
+test('where a tenant has too many agents, those that were quiet for longest make room, and others lose nothing', async (t) => {
   const { database, distiller, task, tenant } = await start(t, {});
   const entities = database.forTenant(tenant);
-  for (let block = 0; block < 11; block += 1) {
-    const agents = Array.from({ length: 100 }, (_, n) => task({ agentName: `agent${block}-${n}` }));
-    await entities.insertMany(TaskTable, agents);
-  }
+  const learners = Array.from({ length: 1_000 }, (_, n) => ({
+    id: task().id,
+    agentName: `agent-${n}`,
+    classes: {},
+    tasksSince: 0,
+    updatedAt: new Date(n),
+  }));
+  for (let at = 0; at < learners.length; at += 500)
+    await entities.insertMany(LearnerTable, learners.slice(at, at + 500));
+  const of = (agentName: string) =>
+    geneRow({ id: task().id, agentName, taskClass: 'sums', state: 'promoted' });
+  await entities.insertMany(GeneTable, ['agent-0', 'agent-1', 'agent-2', 'agent-999'].map(of));
+  await entities.insertMany(TaskTable, [task({ agentName: 'new-0' }), task({ agentName: 'new-1' })]);
   await distiller().run(signal);
   t.is(await entities.count(LearnerTable), 1_000);
-  t.is(await entities.count(GeneTable), 1_000);
+  t.is(await entities.count(LearnerTable, { agentName: { $in: ['agent-0', 'agent-1'] } }), 0);
+  const genes = await entities.rows(GeneTable, {}, { fields: ['agentName'], limit: 9 });
+  t.deepEqual(genes.map(({ agentName }) => agentName).sort(), ['agent-2', 'agent-999', 'new-0', 'new-1']);
 });
 
 test('a gene that an administrator has decided about stays, however many others an agent learns', async (t) => {
