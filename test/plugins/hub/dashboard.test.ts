@@ -271,6 +271,8 @@ test('a connection that has died in silence is replaced', async (t) => {
   await page.goto(`http://127.0.0.1:${proxy.port}/dashboard`);
   const live = page.locator('#link', { hasText: /^Live$/ });
   await live.waitFor();
+  // With the first event the page has heard all that it will hear of this connection for now.
+  await page.locator('nav').waitFor();
   proxy.abandon();
   // The page's clock goes on by itself, too.
   await page.clock.fastForward(30_000);
