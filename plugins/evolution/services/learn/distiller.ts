@@ -98,8 +98,8 @@ export function createDistiller(parts: DistillerParts) {
   let rested = 0;
 
   /**
-   * Leaves the process to requests: distilling takes a fifth of the time, and so of one processor, at most. Rejects when
-   * the run is over: what is not written yet is learned again by the next one.
+   * Leaves the process to requests: distilling takes a fifth of the time, and so of one processor, at most. Rejects
+   * when the run is over: what is not written yet is learned again by the next one.
    */
   async function rest(over: AbortSignal): Promise<void> {
     await orAborted(pauseFor(Math.min(MAX_REST, REST * (clock.monotonic() - rested))), over);
