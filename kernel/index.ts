@@ -223,6 +223,7 @@ export type { ResourceReading, Validation } from '../foundation/resources/live-r
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
 export { ResourceErrors } from '../foundation/resources/resources.ts';
+export { hideSecrets } from '../foundation/secrets/hide-secrets.ts';
 export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export {

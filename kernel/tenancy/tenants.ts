@@ -57,9 +57,7 @@ export interface TenantPage {
 
 /** The tenants of the deployment. The caller has checked before who may do what to which one. */
 export interface Tenants {
-  /**
-   * A tenant by id, deleted ones too; no promise when at hand. At most 1 s old, never older than changes made here.
-   */
+  /** A tenant by id, deleted ones too; no promise when at hand. At most 1 s old, never older than changes made here. */
   get(id: string): TenantRecord | undefined | Promise<TenantRecord | undefined>;
   /** Makes a tenant; what is absent comes from `TENANT_DEFAULTS`. */
   create(settings: Partial<TenantSettings> & Pick<TenantSettings, 'name'>): Promise<TenantRecord>;

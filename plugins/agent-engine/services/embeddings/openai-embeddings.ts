@@ -33,8 +33,8 @@ const TOTAL_MS = 60_000;
  * Embeddings of a server that speaks OpenAI's `/embeddings`. Without `dimensions` the size of the vectors is learnt
  * from the first answer: until then `id` ends in `:?` and equals no stored one. A server whose vectors change their
  * size while the gateway runs is a failure, since old and new ones cannot be compared. Disposing them breaks the calls
- * that are still in flight. Throws a TypeError for a URL or
- * key that cannot work. Source: https://platform.openai.com/docs/api-reference/embeddings
+ * that are still in flight. Throws a TypeError for a URL or key that cannot work.
+ * Source: https://platform.openai.com/docs/api-reference/embeddings
  */
 export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): Embeddings & AsyncDisposable {
   const { model, dimensions, circuit, clock, ids } = options;

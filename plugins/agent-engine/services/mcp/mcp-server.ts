@@ -1,6 +1,7 @@
 import type { Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import {
   type Clock,
+  hideSecrets,
   isStoreReference,
   type KindDefinition,
   type Logger,
@@ -90,12 +91,14 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   const toolLists = createToolLists(name, parts);
   const listener = { onFlaws: warnOfFlaws, onToolsChanged: toolLists.drop };
   const secrets = new Set<string>();
+  let hide = hideSecrets(secrets);
   const connections = createMcpConnections({
     server: name,
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
       const endpoint = await resolve(spec, parts.resolveSecret);
       for (const secret of secretsOf(endpoint)) secrets.add(secret);
+      hide = hideSecrets(secrets);
       const { version, clock, handshakeMs = HANDSHAKE_MS } = parts;
       return (await library()).connectMcp(endpoint, { version, clock, handshakeMs }, end.signal, listener);
     },
@@ -106,7 +109,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     ...connections,
     failureOf,
     timeoutMs: (spec.timeout ?? DEFAULT_TIMEOUT_S) * 1000,
-    hide: (text) => [...secrets].reduce((left, secret) => left.replaceAll(secret, HIDDEN), text),
+    hide: (text) => hide(text),
     tools: (tenantId, signal) => connections.use(tenantId, (client) => toolLists.of(client, signal)),
     async [Symbol.asyncDispose]() {
       end.abort();
@@ -157,17 +160,12 @@ function isSmall({ description, inputSchema }: McpTool): boolean {
 const CREDENTIAL = /auth|cookie|credential|key|pass|pwd|secret|session|signature|token/i;
 /** In front of a credential: what a server repeats may be without it. */
 const SCHEME = /^[a-z][a-z0-9-]{0,31} +/i;
-/** Hiding shorter values would take ordinary words out of results. */
-const LEAST_HIDDEN = 8;
-const HIDDEN = '[REDACTED:secret]';
 
-/** The credentials that a server gets, as they are and as JSON. */
+/** The credentials that a server gets, each also without its scheme. */
 function secretsOf(endpoint: McpEndpoint): readonly string[] {
   return Object.entries(endpoint.transport === 'stdio' ? endpoint.env : endpoint.headers)
     .filter(([name]) => CREDENTIAL.test(name))
-    .flatMap(([, value]) => [value, value.replace(SCHEME, '')])
-    .filter(({ length }) => length >= LEAST_HIDDEN)
-    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
+    .flatMap(([, value]) => [value, value.replace(SCHEME, '')]);
 }
 
 async function resolve(

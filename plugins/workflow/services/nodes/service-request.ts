@@ -1,5 +1,6 @@
 import {
   GatewayError,
+  hideSecrets,
   isJsonObject,
   isSecretReference,
   REFERENCE_FORMS,
@@ -158,9 +159,6 @@ const FORM = /^(?:([A-Za-z][A-Za-z0-9_-]{0,31}) )?((?:env:|file:|plugin\/).+)$/;
 /** Headers that egress treats as credentials and drops when a redirect leads to another host. */
 const CREDENTIAL = /auth|cookie|credential|key|secret|session|signature|token/i;
 const NAME = /^[a-z0-9_-]{1,128}$/i;
-/** Hiding shorter values would remove ordinary words from answers. */
-const LEAST_HIDDEN = 8;
-const HIDDEN = '[REDACTED:secret]';
 
 /** What is wrong with `secret_headers`, by name of the header; messages go on after the name. Pure. */
 export function secretHeaderProblems(
@@ -203,14 +201,7 @@ export async function resolveSecrets(
     values.push(value);
     headers[name.toLowerCase()] = headerValue(name, scheme === undefined ? value : `${scheme} ${value}`);
   }
-  // Also as JSON, for excerpts and for what only looks like JSON.
-  const hidden = values
-    .filter(({ length }) => length >= LEAST_HIDDEN)
-    .flatMap((value) => [...new Set([value, JSON.stringify(value).slice(1, -1)])]);
-  return {
-    headers,
-    hide: (text) => hidden.reduce((left, value) => left.replaceAll(value, HIDDEN), text),
-  };
+  return { headers, hide: hideSecrets(values) };
 }
 
 function referenceIn(text: string) {
