@@ -53,7 +53,9 @@ export interface QueueDepth {
 
 /** What a sweep found. */
 export interface Swept {
-  /** Queues of what may be begun now. */
+  /** Those of the queues asked for in which something waits. */
+  readonly waiting: ReadonlySet<string>;
+  /** Queues, of any replica, with something that the sweep itself let begin. */
   readonly begun: readonly string[];
   /** Jobs whose last attempt was lost with its process or its lease. */
   readonly died: readonly JobRecord[];
@@ -120,6 +122,17 @@ export function createJobStore(
     return rows[0] && { ...jobRecord(rows[0]), ticket };
   }
 
+  /** One statement for all of them, which reads one entry of the index for each, however much waits. */
+  async function waitingAmong(queues: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    if (queues.size === 0) return queues;
+    const each = [...queues].map(
+      (queue) => sql`select ${queue} as queue
+        where exists (select 1 from ${table} where queue = ${queue} and state = 'waiting')`,
+    );
+    const { rows } = await run(sql<{ queue: string }>`${sql.join(each, sql` union all `)}`);
+    return new Set(rows.map(({ queue }) => queue));
+  }
+
   /** Ends jobs one by one: each is told by the replica that ended it, and by no other. Few die like that. */
   async function endLost(lost: RawBuilder<unknown>): Promise<readonly JobRecord[]> {
     const { rows } = await run(sql<StoredRow>`select ${whole} from ${table} where ${lost} limit 100`);
@@ -169,12 +182,14 @@ export function createJobStore(
     },
 
     /**
-     * Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old.
+     * Moves on what is due: jobs whose time has come, leases that have ended, dead ones that are old. Then looks where
+     * something waits.
      *
+     * @param queues those of this process
      * @param lease milliseconds: a lease that ends much later was given by a clock that was ahead, and is cut to that.
      * An attempt that lives renews it.
      */
-    async sweep(lease: number): Promise<Swept> {
+    async sweep(queues: ReadonlySet<string>, lease: number): Promise<Swept> {
       await run(sql`update ${table} set due_at = ${after(lease)}
         where state = 'running' and due_at > ${after(2 * lease)}`);
       const ended = sql`state = 'running' and due_at <= ${now()}`;
@@ -186,11 +201,12 @@ export function createJobStore(
         sql`update ${table} set state = 'waiting' where state = 'scheduled' and due_at <= ${now()}`,
       );
       await run(sql`delete from ${table} where state = 'dead' and due_at <= ${now()}`);
-      if (again.changed + due.changed === 0) return { begun: [], died };
+      const waiting = await waitingAmong(queues);
+      if (again.changed + due.changed === 0) return { waiting, begun: [], died };
       const { rows } = await run(
         sql<{ queue: string }>`select distinct queue from ${table} where state = 'waiting'`,
       );
-      return { begun: rows.map(({ queue }) => queue), died };
+      return { waiting, begun: rows.map(({ queue }) => queue), died };
     },
 
     /** Milliseconds until the next job is due; undefined when none is scheduled. */

@@ -49,8 +49,8 @@ export function checkWorkerOptions({ concurrency = DEFAULT_CONCURRENCY }: Worker
 }
 
 /**
- * Claims jobs while there are free places, one tenant after the other, and runs them. It looks when it is woken, when a
- * place becomes free, and when the sweep calls it.
+ * Claims jobs while there are free places, one tenant after the other, and runs them. It looks when it is woken and when
+ * a place becomes free; what waits already is for the caller to wake it for.
  */
 export function startJobWorker<T>(
   parts: JobWorkerParts,
@@ -176,7 +176,6 @@ export function startJobWorker<T>(
   }
 
   const undo = wakeUps.on(queue, wake);
-  wake();
   return {
     wake,
     async stop(drain) {

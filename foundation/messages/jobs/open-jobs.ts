@@ -89,18 +89,19 @@ export function openJobs(
   const lease = times.lease ?? LEASE_MS;
   const sweeper = createSweeper({
     store,
+    queues: () => new Set(workers.values()),
     metrics,
     clock,
     lease,
     every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
-    onSwept({ begun, died }) {
+    onSwept({ waiting, begun, died }) {
       for (const { id, tenantId, queue, attempt, error } of died) {
         metrics.dead.inc({ queue });
         const tenant = tenantId === DEPLOYMENT ? undefined : tenantId;
         log.error({ queue, job_id: id, attempt, tenant_id: tenant }, `a job is dead: ${error}`);
       }
-      for (const worker of workers.keys()) worker.wake();
+      for (const [worker, queue] of workers) if (waiting.has(queue)) worker.wake();
       for (const queue of begun) wakeUps.send(queue);
     },
   });
@@ -207,6 +208,7 @@ export function openJobs(
         ),
       );
       workers.set(worker, job.id);
+      // One look for all workers that begin in this turn.
       sweeper.dueIn(0);
       return {
         async stop(drain) {
@@ -238,6 +240,8 @@ export function openJobs(
 
 interface SweeperParts {
   readonly store: Pick<JobStore, 'sweep' | 'nextDue' | 'depths'>;
+  /** Those that have a worker here. */
+  readonly queues: () => ReadonlySet<string>;
   readonly metrics: Pick<ReturnType<typeof createJobMetrics>, 'showDepths' | 'trouble'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly lease: number;
@@ -251,7 +255,7 @@ interface SweeperParts {
  * or the first job that has to wait.
  */
 function createSweeper(parts: SweeperParts) {
-  const { store, metrics, clock, lease, every, depthsEvery, onSwept } = parts;
+  const { store, queues, metrics, clock, lease, every, depthsEvery, onSwept } = parts;
   let isClosed = false;
   let sweeping: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -285,7 +289,7 @@ function createSweeper(parts: SweeperParts) {
   /** Milliseconds until the next sweep. */
   async function sweep(): Promise<number> {
     try {
-      onSwept(await store.sweep(lease));
+      onSwept(await store.sweep(queues(), lease));
       if (clock.monotonic() - depthsAt >= depthsEvery) {
         depthsAt = clock.monotonic();
         metrics.showDepths(await store.depths());

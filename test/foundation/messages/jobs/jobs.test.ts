@@ -7,6 +7,7 @@ import { writes } from '../../../../foundation/data/database.ts';
 import { JobRow } from '../../../../foundation/messages/jobs/job-table.ts';
 import { defineJob } from '../../../../foundation/messages/jobs/jobs.ts';
 import { eachDatabase } from '../../../support/databases.ts';
+import { recordStatements } from '../../../support/statements.ts';
 import { settled } from '../../../support/until.ts';
 import { charge, eventually, Invoice, openReplica, type Replica, TENANT } from './jobs-kit.ts';
 
@@ -423,6 +424,31 @@ each('a payload is checked on both sides', async (t, fresh) => {
   await eventually(() => countOf(counts, 'svc_jobs_dead_total') === 1);
   t.regex((await jobs.administration.find(id))?.error ?? '', /\/n must be integer/);
 });
+
+each(
+  'idle workers ask for nothing one by one: a look is one statement for all their queues',
+  async (t, fresh) => {
+    const { jobs, database } = await openReplica(t, fresh, { times: { sweep: 50 } });
+    const other = await openReplica(t, fresh);
+    const record = recordStatements(database);
+    const done: number[] = [];
+    const all = Array.from({ length: 30 }, (_, index) =>
+      defineJob(`billing.kind-${index}`, Type.Object({ n: Type.Integer() })),
+    );
+    for (const job of all) jobs.work(job, async ({ n }) => void done.push(n));
+    await pause(400);
+    const idle = record.take().map(({ sql }) => sql);
+    const sweeps = idle.filter((sql) => sql.startsWith('delete')).length;
+    const looks = idle.filter((sql) => sql.includes('exists (select 1')).length;
+    t.true(sweeps >= 1 && Math.abs(looks - sweeps) <= 1, `${sweeps}, ${looks}`);
+    t.false(idle.some((sql) => sql.includes(`set state = 'running'`)));
+    // Only PostgreSQL sends wake-ups from one process to the other here.
+    await other.jobs.publish(other.database.forTenant(TENANT), all[7]!, { n: 7 });
+    await eventually(() => done.length === 1);
+    const claims = record.take().filter(({ sql }) => sql.includes(`set state = 'running'`));
+    t.true(claims.every(({ parameters }) => parameters.includes(all[7]!.id)));
+  },
+);
 
 each('while Redis is away jobs are found by looking', async (t, fresh) => {
   const redisUrl = 'redis://127.0.0.1:1';
