@@ -114,8 +114,17 @@ const auditActions: Migration = {
 };
 
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
-export async function registerKernelTables(database: Database): Promise<void> {
-  for (const registration of kernelRegistrations()) await database.register(registration);
+export function registerKernelTables(database: Database): Promise<void> {
+  return registerTables(database, kernelRegistrations());
+}
+
+/** Makes the tables of several owners, or brings them to their newest form, one owner after the other. */
+export async function registerTables(
+  database: Database,
+  registrations: readonly Registration[],
+): Promise<void> {
+  database.announce(registrations.map(({ owner: name, entities }) => ({ name, entities })));
+  for (const registration of registrations) await database.register(registration);
 }
 
 /** What the kernel and its services keep in the database, in the order in which it is registered. */

@@ -3,7 +3,7 @@ import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { requireKnown } from '../foundation/config/unknown-plugins.ts';
 import { openDatabase } from '../foundation/data/database.ts';
-import { registerKernelTables } from '../foundation/gateway-tables.ts';
+import { registerKernelTables, registerTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
 import type { Plugin } from './api/plugin.ts';
 import { Catalogue } from './host/graph.ts';
@@ -45,7 +45,8 @@ export async function migrateGateway({
   });
   try {
     await registerKernelTables(database);
-    for (const name of run) await database.register(registrationOf(plugins.get(name)!, desired, plugins));
+    const registrations = run.map((name) => registrationOf(plugins.get(name)!, desired, plugins));
+    await registerTables(database, registrations);
     return ['kernel', ...run];
   } finally {
     await database.close();

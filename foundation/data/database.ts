@@ -69,6 +69,12 @@ export interface Registration {
   readonly migrations: readonly (Migration | MovedMigration)[];
 }
 
+/** An owner, as a plugin is. */
+export interface EntityOwner {
+  readonly name: string;
+  readonly entities?: readonly EntityRegistration[];
+}
+
 /** An owner's entities in use. */
 export interface Registered {
   /**
@@ -93,6 +99,11 @@ export interface Database {
    * the entities need them; when the disk is full
    */
   register(registration: Registration): Promise<Registered>;
+  /**
+   * Makes the entities of several owners known ahead of `register`, in one go: the ORM goes through all that it knows
+   * each time. What is wrong with one of them is left for its `register` to say.
+   */
+  announce(owners: readonly EntityOwner[]): void;
   /** An entity manager that sees one tenant. Costs nothing until it is used. */
   forTenant(tenantId: string): TenantEntityManager;
   /**

@@ -1,5 +1,6 @@
 import { type EntityMetadata, EntitySchema } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
+import type { EntityOwner } from './database.ts';
 import { DatabaseDefect } from './errors.ts';
 import {
   type AnyEntitySchema,
@@ -33,6 +34,32 @@ export class EntityRegistry {
   constructor(orm: MikroORM, tenancies: Tenancies) {
     this.#orm = orm;
     this.#tenancies = tenancies;
+  }
+
+  /**
+   * Makes the entities of owners that are new known ahead of `add`, in one go: the ORM goes through all that it knows
+   * each time. Where something is wrong with one of them none is known, and its `add` says what.
+   */
+  announce(owners: readonly EntityOwner[]): void {
+    const generations = owners
+      .filter(({ name }) => !this.#owners.has(name))
+      .map(({ name, entities = [] }) => {
+        const schemas = entities.map((entity) => unwrap(entity).entity);
+        return [name, { schemas, rules: new Map(), uses: 0 }] as const;
+      });
+    const come = generations.flatMap(([, { schemas }]) => schemas);
+    try {
+      this.#assertFree('', come, []);
+      this.#orm.discoverEntity(come);
+    } catch {
+      const met = come.filter((schema) => schema instanceof EntitySchema);
+      this.#orm.discoverEntity(
+        [],
+        met.map(({ meta }) => meta.class),
+      );
+      return;
+    }
+    for (const [name, generation] of generations) this.#owners.set(name, [generation]);
   }
 
   /**

@@ -12,7 +12,7 @@ import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { withCommitHooks } from './after-commit.ts';
 import { toConnectOptions } from './connect-options.ts';
-import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
+import type { Database, DatabaseOptions, EntityOwner, Registered, Registration } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { createPatientConnection, type PatientConnection } from './drivers/patient-connection.ts';
@@ -149,6 +149,11 @@ export class SqlDatabase implements Database, TenantSource {
     const turn = this.#registering.then(() => this.#register(registration));
     this.#registering = turn.catch(() => {}); // the caller gets the error; the next one starts afresh
     return turn;
+  }
+
+  announce(owners: readonly EntityOwner[]): void {
+    this.#assertOpen();
+    this.#registry.announce(owners);
   }
 
   forTenant(tenantId: string): TenantEntityManager {

@@ -100,6 +100,8 @@ export class PluginHost {
   async start(desired: Desired): Promise<void> {
     this.#desired = desired;
     for (const name of this.slots.failed()) this.#abortIfAsked(name, this.slots.of(name).lastError?.message);
+    const { run } = this.#planned(desired, this.#catalogue);
+    this.#options.services.database.announce(run.map((name) => this.#catalogue.plugins.get(name)!));
     await this.#startAll((name) => this.slots.isBundled(name));
     const rest = this.#startAll(() => true);
     await Promise.race([rest, pause(START_PATIENCE, undefined, { ref: false })]);
@@ -116,7 +118,7 @@ export class PluginHost {
    */
   async #startAll(may: (name: string) => boolean): Promise<void> {
     for (;;) {
-      const { run, idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.slots.failed()));
+      const { run, idle } = this.#planned(this.#desired, this.#catalogue);
       const lacking = run.filter((name) => this.slots.of(name).current === undefined);
       for (const name of lacking) {
         const isReady = !this.#catalogue.graph.upstreamOf(name).some((one) => lacking.includes(one));
@@ -202,7 +204,7 @@ export class PluginHost {
         for (const one of found) if ('plugin' in one) this.slots.of(one.name).hold(one);
       },
     });
-    const { idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.slots.failed()));
+    const { idle } = this.#planned(this.#desired, this.#catalogue);
     this.slots.settle(idle, this.#desired);
     for (const name of gone) void changed.drained.then(() => this.#forget(name));
     this.#catchUp();
@@ -265,13 +267,11 @@ export class PluginHost {
     this.#isStopped = true;
     const ends = Promise.all(this.#moves.ends());
     await Promise.race([ends, pause(STOP_PATIENCE, undefined, { ref: false })]);
-    const leaving = new Set(
-      this.slots.all.flatMap(({ name, current }) => (current === undefined ? [] : [name])),
-    );
+    const running = this.slots.all.filter(({ current }) => current !== undefined);
     const catalogue = this.#catalogue;
     await this.#exchange.run({
       arriving: [],
-      leaving,
+      leaving: new Set(running.map(({ name }) => name)),
       reason: 'the gateway stops',
       desired: this.#desired,
       catalogue,
@@ -301,7 +301,7 @@ export class PluginHost {
     );
     // What needs one that is on its way waits for it, as if it had failed until then.
     const failed = [...this.slots.failed().filter((name) => !touched.has(name)), ...rest.filter(isUnderWay)];
-    const { run } = this.#planned(desired, catalogue, new Set(failed));
+    const { run } = this.#planned(desired, catalogue, failed);
     const conditions = { before: this.#catalogue, after: catalogue, run, running, touched, isUnderWay };
     return { ...planExchange(conditions), desired, catalogue };
   }
@@ -341,9 +341,9 @@ export class PluginHost {
   }
 
   /** Which plugins are to run. */
-  #planned(desired: Desired, { graph, plugins }: Catalogue, failed: ReadonlySet<string>): RunPlan {
+  #planned(desired: Desired, { graph, plugins }: Catalogue, failed = this.slots.failed()): RunPlan {
     const unloaded = this.slots.unloaded().map(({ name }) => name);
-    return planRun({ graph, plugins, desired, only: this.#options.only, failed, unloaded });
+    return planRun({ graph, plugins, desired, only: this.#options.only, failed: new Set(failed), unloaded });
   }
 
   /** Whether an address failed that the plugin requires, or one of the gateway's and not its own: that of gRPC. */

@@ -236,3 +236,54 @@ eachDatabase(
     t.is(await database.schemaDrift(), '');
   },
 );
+
+const announced = { name: notes.owner, entities: notes.entities };
+
+eachDatabase(
+  test,
+  'what was announced is known to the ORM, and to nobody before it is registered',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    database.announce([announced, { name: 'empty' }, { name: 'prices', entities: [] }]);
+    const known = database.system().getMetadata().get(Note);
+    await t.throwsAsync(database.forTenant(TENANT_A).count(Note), { message: /Note is not registered/ });
+    const { release } = await database.register(notes);
+    t.is(database.system().getMetadata().get(Note), known, 'it was not gone through again');
+    await seed(database);
+    t.is(await database.forTenant(TENANT_A).count(Note), 1);
+    release();
+    database.announce([announced]);
+    await database.register(notes);
+    t.is(await database.forTenant(TENANT_A).count(Note), 1);
+  },
+);
+
+eachDatabase(
+  test,
+  'where something announced is wrong, each owner is told so by itself, and the others register',
+  async (t, fresh) => {
+    const own = { id: column.id().primary(), tenantId: column.tenant() };
+    const named = defineEntity({ name: 'Note', tableName: 'other_notes', properties: own });
+    const tabled = defineEntity({ name: 'Other', tableName: 'notes', properties: own });
+    const keyless = defineEntity({
+      name: 'Keyless',
+      tableName: 'keyless',
+      properties: { n: column.integer() },
+    });
+    const noEntity = class Plain {};
+    for (const [wrong, message] of [
+      [named, /The entity name Note is taken by/],
+      [tabled, /The table notes is taken by/],
+      [keyless, /Keyless/],
+      [noEntity, /no entity of defineEntity/],
+    ] as const) {
+      const database = await open(t, fresh);
+      const entities = [wrong as EntityRegistration];
+      database.announce([announced, { name: 'wrong', entities }]);
+      await database.register(notes);
+      await t.throwsAsync(database.register({ owner: 'wrong', entities, migrations: [] }), { message });
+      await seed(database).catch(() => {});
+      t.is(await database.forTenant(TENANT_A).count(Note), 1);
+    }
+  },
+);
