@@ -16,8 +16,8 @@ export interface Balancer {
   ready(): readonly string[];
 }
 
-/** Milliseconds between two looks at a gateway. */
-const LOOK = 50;
+/** Milliseconds between two looks at a gateway: in this time clients meet one that has left too early. */
+const LOOK = 250;
 
 /** Starts one without gateways; it ends with the test. */
 export async function startBalancer(t: ExecutionContext): Promise<Balancer> {
