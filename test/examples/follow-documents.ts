@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { freshDatabase } from '../support/databases.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { type GatewayProcess, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { isWhole } from '../support/sample.ts';
 import { available } from '../support/services.ts';
 import { type Block, hasForm, looksLike, markOf, readBlocks } from './readme-blocks.ts';
 import { openShell, type Shell } from './shell.ts';
@@ -18,6 +19,8 @@ import { openShell, type Shell } from './shell.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 /** Whose sections build on each other; those of all other documents can be read one by one. */
 const GUIDES: ReadonlySet<string> = new Set(['docs/plugins.md']);
+/** Shows what is left of a limit, and that is more where nobody else has asked. */
+const FRESH: ReadonlySet<string> = new Set(['docs/operating.md, Limits']);
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
@@ -46,45 +49,51 @@ const setup = blocks.find(({ marks }) => marks.includes('setup'))?.text ?? '';
 const SHOWN_URL = 'http://127.0.0.1:8080';
 const START = /^(?:npm ci && )?((?:[A-Z_]+=\S+ )*)npm start$/;
 
-/**
- * Declares a test for each chapter of these documents; a guide is one test, and starts a gateway for each of its
- * chapters.
- */
-export function followChapters(names: readonly string[]): void {
-  for (const { name, blocks: all } of documents.filter((one) => names.includes(one.name))) {
-    const isGuide = GUIDES.has(name);
-    const chapters = isGuide ? [name] : [...new Set(all.map((block) => block.section))];
-    for (const chapter of chapters) {
-      const own = isGuide ? all : all.filter((block) => block.section === chapter);
-      if (!own.some(isFollowed)) continue;
-      // One after the other: each chapter has a process of its own.
-      test.serial(`${isGuide ? '' : `${name}, `}${chapter}: its commands do what it says`, async (t) => {
-        // A guide is one test, and starts a gateway for each of its chapters.
-        t.timeout(600_000);
-        const reader = new Reader(t, await readersFolder(t));
-        for (const block of own) await reader.follow(name, block);
-        await reader.leave();
-      });
-    }
-  }
+/** What a reader follows in one go, with a gateway for each `start` in it. */
+interface Chapter {
+  readonly name: string;
+  readonly title: string;
+  readonly blocks: readonly Block[];
 }
 
-/** Declares one test for the READMEs of the parts: sections that start no gateway share one. */
-export function followParts(): void {
-  test.serial('the READMEs of the parts: their commands do what they say', async (t) => {
+/**
+ * Declares a test for each chapter of these documents that starts a gateway, and one for all others: these share one,
+ * each with a shell of its own. In `npm run test:long` each has a gateway of its own, too.
+ */
+export function followChapters(names: readonly string[]): void {
+  const chapters = documents.filter(({ name }) => names.includes(name)).flatMap(chaptersOf);
+  const isAlone = ({ title, blocks: own }: Chapter) =>
+    isWhole || FRESH.has(title) || own.some(({ marks }) => marks.includes('start'));
+  // One after the other: each has a process of its own.
+  for (const { name, title, blocks: own } of chapters.filter(isAlone)) {
+    test.serial(`${title}: its commands do what it says`, async (t) => {
+      t.timeout(600_000);
+      const reader = new Reader(t, await readersFolder(t));
+      for (const block of own) await reader.follow(name, block);
+      await reader.leave();
+    });
+  }
+  const others = chapters.filter((chapter) => !isAlone(chapter));
+  if (others.length === 0) return;
+  test.serial('what starts no gateway: its commands do what it says', async (t) => {
     t.timeout(600_000);
-    const shared = new Reader(t, await readersFolder(t));
-    for (const { name, blocks: all } of documents.filter((one) => PARTS.includes(one.name))) {
-      for (const section of new Set(all.filter(isFollowed).map((block) => block.section))) {
-        const own = all.filter((block) => block.section === section);
-        const startsOne = own.some(({ marks }) => marks.includes('start'));
-        const reader = startsOne ? new Reader(t, await readersFolder(t)) : shared;
-        for (const block of own) await reader.follow(name, block);
-        if (startsOne) await reader.leave();
-      }
+    const reader = new Reader(t, await readersFolder(t));
+    for (const { name, blocks: own } of others) {
+      for (const block of own) await reader.follow(name, block);
+      await reader.closeShell();
     }
-    await shared.leave();
+    await reader.leave();
   });
+}
+
+/** A guide is one chapter, and starts a gateway for each of its sections. */
+function chaptersOf({ name, blocks: all }: (typeof documents)[number]): readonly Chapter[] {
+  if (GUIDES.has(name)) return [{ name, title: name, blocks: all }];
+  return [...new Set(all.filter(isFollowed).map(({ section }) => section))].map((section) => ({
+    name,
+    title: section === '' ? name : `${name}, ${section}`,
+    blocks: all.filter((block) => block.section === section),
+  }));
 }
 
 /** Whether a reader types it. */
@@ -138,14 +147,19 @@ class Reader {
     if (marks.includes('printed')) this.#printed.push(text);
   }
 
-  async leave(): Promise<void> {
+  /** What is typed next is typed into a new one. */
+  async closeShell(): Promise<void> {
     await this.#shell?.close();
+    this.#shell = undefined;
+  }
+
+  async leave(): Promise<void> {
+    await this.closeShell();
     if (this.#gateway === undefined) return;
     const { code, stderr } = await this.#gateway.stop();
     this.#t.is(code, 0);
     for (const text of this.#printed) this.#t.true(looksLike(stderr, this.#here(text)), `printed: ${stderr}`);
     this.#gateway = undefined;
-    this.#shell = undefined;
   }
 
   async #save(file: string, text: string): Promise<void> {

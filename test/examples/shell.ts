@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { isWhole } from '../support/sample.ts';
 
 /** A shell in which a reader types one command after the other. */
 export interface Shell {
@@ -15,6 +16,19 @@ export interface Shell {
 /** No output holds this character. */
 const END = '\u001e';
 const DEADLINE_MS = 60_000;
+
+/**
+ * Finds what npx finds in the folder of a deployment. That one reads each package first, which takes longer than most of
+ * what it starts; it is left to `npm run test:long`.
+ */
+const NPX = `npx() {
+  while case $1 in -*) true ;; *) false ;; esac; do shift; done
+  local program=node_modules/.bin/$1
+  [ "$1" != saas-api ] || program=cli/saas-api
+  shift
+  "$program" "$@"
+}
+`;
 
 /** Starts a bash that ends with the first command that fails. */
 export function openShell(folder: string, env: Readonly<Record<string, string>>): Shell {
@@ -37,6 +51,7 @@ export function openShell(folder: string, env: Readonly<Record<string, string>>)
   });
   // Commands that come after the end of the shell are told as a failure by `run`.
   child.stdin.on('error', () => {});
+  if (!isWhole) child.stdin.write(NPX);
 
   return {
     async run(commands) {
