@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { temporaryFolder } from '../support/gateway-process.ts';
-import { ROOT, run } from './command.ts';
+import { outcomeOf, ROOT, run } from './command.ts';
 
 /** A package without dependencies, which npm installs without asking anybody. */
 async function writePackage(folder: string, plugin: string, version = '1.0.0'): Promise<string> {
@@ -38,16 +38,16 @@ test('a plugin is added, listed and removed, and the rest of gateway.yaml stays'
     written,
     /^# Mine\n[\s\S]*pages: \{ enabled: false \}\n {2}weather:\n {4}package: .@acme\/gateway-plugin-weather.\n$/,
   );
-  const { stdout } = await run(t, deployment, ['plugins', 'list'], env);
+  const { stdout } = await outcomeOf(deployment, ['plugins', 'list'], env);
   t.regex(stdout, /^weather +@acme\/gateway-plugin-weather +1\.0\.0 +enabled$/m);
   t.regex(stdout, /^pages +bundled +- +disabled in gateway\.yaml$/m);
 
-  const removed = await run(t, deployment, ['plugins', 'remove', 'weather'], env);
+  const removed = await outcomeOf(deployment, ['plugins', 'remove', 'weather'], env);
   t.is(removed.code, 0, removed.stderr);
   t.notRegex(await readFile(path.join(deployment, 'gateway.yaml'), 'utf8'), /weather/);
   t.notRegex(await readFile(path.join(deployment, 'package.json'), 'utf8'), /weather/);
   t.regex(
-    (await run(t, deployment, ['plugins', 'remove', 'weather'], env)).stderr,
+    (await outcomeOf(deployment, ['plugins', 'remove', 'weather'], env)).stderr,
     /has no entry of weather/,
   );
 });
@@ -76,6 +76,6 @@ test('what cannot run is told, and leaves no entry', async (t) => {
   );
   t.regex((await add('../not-there.tgz')).stderr, /^npm install failed in .*\n[\s\S]*ENOENT/);
   t.false((await readdir(deployment)).includes('gateway.yaml'));
-  const own = await run(t, ROOT, ['plugins', 'add', 'weather'], env);
+  const own = await outcomeOf(ROOT, ['plugins', 'add', 'weather'], env);
   t.regex(own.stderr, /is the folder of the gateway itself/);
 });

@@ -6,8 +6,9 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
+import { startTestGateway } from '../../testing/index.ts';
 import { eachDatabase } from '../support/databases.ts';
-import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { FEW_PLUGINS, temporaryFolder } from '../support/gateway-process.ts';
 import { send } from '../support/request.ts';
 import { outcomeOf, ROOT, run, USERS_PATH } from './command.ts';
 
@@ -109,7 +110,7 @@ for (const args of [[], ['serve']]) {
     await symlink(path.join(ROOT, 'cli/saas-api'), path.join(folder, 'saas-api'));
     const child = spawn(path.join(folder, 'saas-api'), args, {
       cwd: folder,
-      env: { PATH: USERS_PATH, ...FREE },
+      env: { PATH: USERS_PATH, ...FREE, ...FEW_PLUGINS },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     t.teardown(() => child.kill('SIGKILL'));
@@ -152,7 +153,8 @@ test('openapi prints what a gateway of the same deployment serves, and leaves no
   const { code, stdout, stderr } = await run(t, folder, ['openapi'], env);
   t.is(code, 0, stderr);
   t.deepEqual(await readdir(folder), []);
-  const gateway = await startGatewayProcess(t, await temporaryFolder(t), env);
+  const gateway = await startTestGateway({ env });
+  t.teardown(gateway.stop);
   t.deepEqual(JSON.parse(stdout), (await gateway.request('/v1/openapi')).body);
 });
 

@@ -25,7 +25,12 @@ import { providerEnv } from '../plugins/platform/routes/chat-kit.ts';
 import { PROTOS, SERVICES } from '../plugins/runtime/grpc-kit.ts';
 import { eachGatewayDatabase, type FreshDatabase } from '../support/databases.ts';
 import { failure, silence, startFakeProvider } from '../support/fake-provider.ts';
-import { type GatewayProcess, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import {
+  FEW_PLUGINS,
+  type GatewayProcess,
+  startGatewayProcess,
+  temporaryFolder,
+} from '../support/gateway-process.ts';
 import { pluginFolder } from '../support/plugin-folder.ts';
 import { recordStatements } from '../support/statements.ts';
 import { until } from '../support/until.ts';
@@ -334,7 +339,11 @@ test('a process that does not run the subscriber publishes for it, and its end b
         },
       });`,
   });
-  const env = { SVC_PLUGIN_DIRS: plugins.path, OBJECT_STORE_URL: 'none' };
+  const env = {
+    SVC_PLUGIN_DIRS: plugins.path,
+    SVC_PLUGINS: 'platform,ledger',
+    OBJECT_STORE_URL: 'none',
+  };
   const body = { model: 'demo', messages: [{ role: 'user', content: 'Hi' }] };
   const heard = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean);
   const chat = async (gateway: GatewayProcess) => {
@@ -349,7 +358,7 @@ test('a process that does not run the subscriber publishes for it, and its end b
 
   const without = await startGatewayProcess(t, folder, {
     ...env,
-    SVC_PLUGINS: 'records,agent-engine,platform',
+    ...FEW_PLUGINS,
   });
   const second = await chat(without);
   await without.stop('SIGKILL');

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { startFakeProvider } from '../support/fake-provider.ts';
-import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { available } from '../support/services.ts';
 
 /**
@@ -118,6 +118,7 @@ const EXHAUSTED = `
 test('models are called again after what they need could not be loaded once', async (t) => {
   await using provider = await startFakeProvider();
   const gateway = await startGatewayProcess(t, await temporaryFolder(t), {
+    ...FEW_PLUGINS,
     NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(EXHAUSTED)}`,
     LLM_API_URL: provider.url,
   });

@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { plain, startFakeProvider } from '../support/fake-provider.ts';
-import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { until } from '../support/until.ts';
 
 /**
@@ -49,6 +49,7 @@ test('where only a proxy reaches the internet, models are called through it, and
   await writeFile(`${folder}/agents.d/forbidden.yaml`, model('forbidden', 'http://forbidden.test/v1'));
   await writeFile(`${folder}/agents.d/inside.yaml`, model('inside', provider.url));
   const gateway = await startGatewayProcess(t, folder, {
+    ...FEW_PLUGINS,
     NODE_USE_ENV_PROXY: '1',
     HTTP_PROXY: proxy.url,
     NO_PROXY: 'localhost,127.0.0.1',

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import type { FreshDatabase } from '../support/databases.ts';
-import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import type { PlainRequest, PlainResponse } from '../support/request.ts';
 
 /** What a client sees of a replica. */
@@ -11,7 +11,7 @@ export interface Replica {
 }
 
 /**
- * Starts two replicas at once on one empty database. Replicas on a SQLite file are processes: within one process they
+ * Starts two replicas at once on one empty database. On a SQLite file one of them is a process: within one process they
  * would share the file's locks.
  */
 export async function startReplicas(
@@ -23,12 +23,11 @@ export async function startReplicas(
     const start = async () => startedGateway(t, { ...env, ...environment });
     return Promise.all([start(), start()]);
   }
-  const start = async () =>
-    startGatewayProcess(t, await temporaryFolder(t), {
-      ...env,
-      DATABASE_URL: `sqlite:${environment.SVC_DATA_DIR}/gateway.db`,
-    });
-  return Promise.all([start(), start()]);
+  const own = { ...env, DATABASE_URL: `sqlite:${environment.SVC_DATA_DIR}/gateway.db` };
+  return Promise.all([
+    startedGateway(t, own),
+    startGatewayProcess(t, await temporaryFolder(t), { ...FEW_PLUGINS, ...own }),
+  ]);
 }
 
 async function startedGateway(

@@ -8,6 +8,7 @@ import {
 } from '../support/fake-provider.ts';
 import {
   ACP_TOKEN,
+  FEW_PLUGINS,
   type GatewayProcess,
   startGatewayProcess,
   temporaryFolder,
@@ -96,7 +97,7 @@ test('SIGTERM lets a slow stream finish, while nothing new is taken', async (t) 
 });
 
 test('during SVC_STOP_DELAY requests are still taken, and each answer asks its client to leave', async (t) => {
-  const gateway = await startWith(t, rawStream(), { SVC_STOP_DELAY: '2s' });
+  const gateway = await startWith(t, rawStream(), { ...FEW_PLUGINS, SVC_STOP_DELAY: '2s' });
   const kept = await connect(gateway.url);
   kept.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n');
   await until(() => statusOf(kept.received()) === 200);
@@ -117,7 +118,10 @@ test('during SVC_STOP_DELAY requests are still taken, and each answer asks its c
 });
 
 test('a stream longer than SVC_DRAIN_TIMEOUT ends with an error event, and the exit is clean', async (t) => {
-  const gateway = await startWith(t, slowStream(new Promise(() => {})), { SVC_DRAIN_TIMEOUT: '300ms' });
+  const gateway = await startWith(t, slowStream(new Promise(() => {})), {
+    ...FEW_PLUGINS,
+    SVC_DRAIN_TIMEOUT: '300ms',
+  });
   const stream = await beginStream(t, gateway);
 
   gateway.kill('SIGTERM');
@@ -135,7 +139,7 @@ test('a stream longer than SVC_DRAIN_TIMEOUT ends with an error event, and the e
 });
 
 test('a second signal ends the process at once', async (t) => {
-  const gateway = await startWith(t, slowStream(new Promise(() => {})));
+  const gateway = await startWith(t, slowStream(new Promise(() => {})), FEW_PLUGINS);
   const stream = await beginStream(t, gateway);
 
   gateway.kill('SIGTERM');
@@ -159,7 +163,7 @@ test('an answer that is not a stream finishes too, and its audit record is there
   const provider = await startFakeProvider(slow);
   t.teardown(() => provider[Symbol.asyncDispose]());
   const folder = await temporaryFolder(t);
-  const gateway = await startGatewayProcess(t, folder, { LLM_API_URL: provider.url });
+  const gateway = await startGatewayProcess(t, folder, { ...FEW_PLUGINS, LLM_API_URL: provider.url });
   const answer = gateway.request('/v1/chat/completions', {
     method: 'POST',
     headers: { 'x-request-id': 'the-last-one' },
@@ -173,13 +177,13 @@ test('an answer that is not a stream finishes too, and its audit record is there
 
   t.is((await answer).body.choices[0].message.content, 'slow');
   t.is((await gateway.ended).code, 0);
-  const restarted = await startGatewayProcess(t, folder);
+  const restarted = await startGatewayProcess(t, folder, FEW_PLUGINS);
   const { body } = await restarted.request('/v1/audit-logs');
   t.true(body.audit_logs.some((r: { request_id: string }) => r.request_id === 'the-last-one'));
 });
 
 test('a client that never finishes its request does not hold up the stop beyond the drain time', async (t) => {
-  const gateway = await startWith(t, rawStream(), { SVC_DRAIN_TIMEOUT: '300ms' });
+  const gateway = await startWith(t, rawStream(), { ...FEW_PLUGINS, SVC_DRAIN_TIMEOUT: '300ms' });
   const half = await connect(gateway.url);
   half.write('POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
   half.write(`Authorization: Bearer ${ACP_TOKEN}\r\nContent-Length: 100\r\n\r\n{"name":`);

@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { freshDatabase } from '../support/databases.ts';
 import {
   type Ended,
+  FEW_PLUGINS,
   runGatewayProcess,
   startGatewayProcess,
   temporaryFolder,
@@ -64,7 +65,10 @@ test('with no configuration at all it runs, and prints a first chat that works',
 
 test('a token that the operator has set is not printed, whatever reads the output', async (t) => {
   const token = 'acp_of_the_operator_and_nobody_else_0123';
-  const gateway = await startGatewayProcess(t, await temporaryFolder(t), { SVC_ACP_TOKEN: token });
+  const gateway = await startGatewayProcess(t, await temporaryFolder(t), {
+    ...FEW_PLUGINS,
+    SVC_ACP_TOKEN: token,
+  });
   const { stderr, stdout } = await gateway.stop();
   t.true(stderr.includes('-H "Authorization: Bearer $SVC_ACP_TOKEN"'));
   t.false(`${stdout}${stderr}`.includes(token));
@@ -75,7 +79,10 @@ test('a port that is taken is told with address and variable', async (t) => {
   await once(holder, 'listening');
   t.teardown(() => holder.close());
   const { port } = holder.address() as net.AddressInfo;
-  const end = await runGatewayProcess(t, await temporaryFolder(t), { SAAS_API_PORT: `${port}` });
+  const end = await runGatewayProcess(t, await temporaryFolder(t), {
+    ...FEW_PLUGINS,
+    SAAS_API_PORT: `${port}`,
+  });
   refused(t, end, `127.0.0.1:${port}`, 'taken', 'SAAS_API_PORT');
 });
 
@@ -99,7 +106,7 @@ for (const [name, url] of [
   ['MariaDB', 'mysql://alice:s3cret@127.0.0.1:1/gateway'],
 ] as const) {
   test(`${name} that cannot be reached is told as DATABASE_URL without its password`, async (t) => {
-    const end = await runGatewayProcess(t, await temporaryFolder(t), { DATABASE_URL: url });
+    const end = await runGatewayProcess(t, await temporaryFolder(t), { ...FEW_PLUGINS, DATABASE_URL: url });
     refused(t, end, 'DATABASE_URL', '127.0.0.1:1', 'ECONNREFUSED');
     t.notRegex(end.stderr + end.stdout, /s3cret/);
   });
@@ -111,7 +118,7 @@ test('a database that does not exist is told by its name', async (t) => {
   const DATABASE_URL = fresh.environment
     .DATABASE_URL!.replace('@', ':s3cret@')
     .replace(/\/[^/]*$/, '/nowhere_to_be_found');
-  const end = await runGatewayProcess(t, await temporaryFolder(t), { DATABASE_URL });
+  const end = await runGatewayProcess(t, await temporaryFolder(t), { ...FEW_PLUGINS, DATABASE_URL });
   refused(t, end, 'DATABASE_URL', 'nowhere_to_be_found');
   t.notRegex(end.stderr + end.stdout, /s3cret/);
 });
@@ -121,7 +128,8 @@ for (const token of ['', 'acp_a_token_of_the_operator']) {
   test(`a data folder that cannot be written is told by its path, ${title}`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(path.join(folder, 'file'), 'in the way');
-    const end = await runGatewayProcess(t, folder, { SVC_DATA_DIR: 'file/data', SVC_ACP_TOKEN: token });
+    const env = { ...FEW_PLUGINS, SVC_DATA_DIR: 'file/data', SVC_ACP_TOKEN: token };
+    const end = await runGatewayProcess(t, folder, env);
     refused(t, end, 'file/data', 'ENOTDIR');
   });
 }
@@ -130,6 +138,7 @@ test('with a database elsewhere, a data folder that cannot be written is told to
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'file'), 'in the way');
   const end = await runGatewayProcess(t, folder, {
+    ...FEW_PLUGINS,
     SVC_DATA_DIR: 'file/data',
     SVC_ACP_TOKEN: 'acp_a_token_of_the_operator',
     DATABASE_URL: 'sqlite:gateway.db',
@@ -156,7 +165,11 @@ test('a plugin that fails stops the start where gateway.yaml says onFailure: abo
   const plugin = `export default { name: 'weather', summary: 'fails', kernel: '^1.0.0',
     setup() { throw new Error('there is no weather today'); } };`;
   await writeFile(path.join(folder, 'more/weather/plugin.ts'), plugin);
-  const env = { SVC_PLUGIN_DIRS: 'more', SVC_ACP_TOKEN: 'acp_a_token_of_the_operator' };
+  const env = {
+    SVC_PLUGIN_DIRS: 'more',
+    SVC_PLUGINS: 'platform,weather',
+    SVC_ACP_TOKEN: 'acp_a_token_of_the_operator',
+  };
 
   const gateway = await startGatewayProcess(t, folder, env);
   const { body } = await gateway.request('/health/ready');
@@ -175,7 +188,11 @@ test('a plugin folder that is not there is told by its path and variable', async
 
 test('in production a token that may be guessed is warned of', async (t) => {
   const folder = await temporaryFolder(t);
-  const gateway = await startGatewayProcess(t, folder, { NODE_ENV: 'production', SVC_ACP_TOKEN: 'admin' });
+  const gateway = await startGatewayProcess(t, folder, {
+    ...FEW_PLUGINS,
+    NODE_ENV: 'production',
+    SVC_ACP_TOKEN: 'admin',
+  });
   const isWarning = ({ level, msg }: Readonly<Record<string, unknown>>) =>
     level === 'warn' && /^SVC_ACP_TOKEN has fewer than 20 characters/.test(String(msg));
   await t.notThrowsAsync(until(() => gateway.logs().some(isWarning)));
@@ -183,7 +200,11 @@ test('in production a token that may be guessed is warned of', async (t) => {
 
 test('in production no token is made: there is none, and nobody is the operator', async (t) => {
   const folder = await temporaryFolder(t);
-  const gateway = await startGatewayProcess(t, folder, { NODE_ENV: 'production', SVC_ACP_TOKEN: '' });
+  const gateway = await startGatewayProcess(t, folder, {
+    ...FEW_PLUGINS,
+    NODE_ENV: 'production',
+    SVC_ACP_TOKEN: '',
+  });
   await t.throwsAsync(stat(path.join(folder, 'data/acp-token')), { code: 'ENOENT' });
   for (const token of ['', 'undefined', 'acp_', null]) {
     t.is((await gateway.request('/v1/me', { token })).status, 401);

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { gatewayDatabase } from '../support/databases.ts';
-import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -107,7 +107,7 @@ test('a stop while the database is silent is clean, and what waits is written af
   const folder = await temporaryFolder(t);
   const DATABASE_URL = fresh.environment.DATABASE_URL!.replace(`:${PORTS.postgres}/`, `:${proxy.port}/`);
   // Without object storage no provisioning is under way, whose lock would take its own time to be given back.
-  const env = { DATABASE_URL, SVC_DRAIN_TIMEOUT: '100ms', OBJECT_STORE_URL: 'none' };
+  const env = { ...FEW_PLUGINS, DATABASE_URL, SVC_DRAIN_TIMEOUT: '100ms', OBJECT_STORE_URL: 'none' };
   const gateway = await startGatewayProcess(t, folder, env);
   const { key } = (await gateway.request('/v1/api-keys', { method: 'POST', body: { name: 'k' } })).body;
   // Its use is still to be noted, and its record to be written, when the stop comes.
