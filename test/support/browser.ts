@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 /** Debian's package `chromium`. */
 const CHROMIUM = '/usr/bin/chromium';
@@ -16,11 +16,19 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
+/** What a test does with the browser of its process. */
+export interface TestBrowser {
+  /** A page that shares nothing with others, and is closed when the test ends. */
+  newPage(options?: BrowserContextOptions): Promise<Page>;
+}
+
+let shared: Promise<Browser> | undefined;
+
 /**
- * A browser that is closed when the test ends. Where there is none it says so and answers `undefined`: the test is
+ * The browser that the tests of this process share. Where there is none it says so and answers `undefined`: the test is
  * skipped then, or, with `REQUIRE_SERVICES=1`, has failed.
  */
-export async function openBrowser(t: ExecutionContext): Promise<Browser | undefined> {
+export async function openBrowser(t: ExecutionContext): Promise<TestBrowser | undefined> {
   if (!existsSync(CHROMIUM)) {
     const line = `Chromium is not at ${CHROMIUM}`;
     if (process.env.REQUIRE_SERVICES === '1') t.fail(line);
@@ -30,7 +38,24 @@ export async function openBrowser(t: ExecutionContext): Promise<Browser | undefi
     }
     return undefined;
   }
+  shared ??= launch();
+  const browser = await shared;
+  return {
+    async newPage(options) {
+      const page = await browser.newPage(options);
+      t.teardown(() => page.close());
+      return page;
+    },
+  };
+}
+
+async function launch(): Promise<Browser> {
+  const { registerCompletionHandler } = await import('ava');
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS, timeout: 60_000 });
-  t.teardown(() => browser.close());
+  registerCompletionHandler(() => void browser.close());
+  // One that has died is the failure of one test.
+  browser.once('disconnected', () => {
+    shared = undefined;
+  });
   return browser;
 }
