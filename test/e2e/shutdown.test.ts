@@ -11,6 +11,7 @@ import {
   FEW_PLUGINS,
   type GatewayProcess,
   startGatewayProcess,
+  startInFolder,
   temporaryFolder,
 } from '../support/gateway-process.ts';
 import { gate } from '../support/plugins.ts';
@@ -177,7 +178,7 @@ test('an answer that is not a stream finishes too, and its audit record is there
 
   t.is((await answer).body.choices[0].message.content, 'slow');
   t.is((await gateway.ended).code, 0);
-  const restarted = await startGatewayProcess(t, folder, FEW_PLUGINS);
+  const restarted = await startInFolder(t, folder);
   const { body } = await restarted.request('/v1/audit-logs');
   t.true(body.audit_logs.some((r: { request_id: string }) => r.request_id === 'the-last-one'));
 });

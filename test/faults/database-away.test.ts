@@ -1,7 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { gatewayDatabase } from '../support/databases.ts';
-import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import {
+  FEW_PLUGINS,
+  startGatewayProcess,
+  startInFolder,
+  temporaryFolder,
+} from '../support/gateway-process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -125,7 +130,7 @@ test('a stop while the database is silent is clean, and what waits is written af
   t.notRegex(stdout, /"level":"fatal"/);
   await bothEnd;
   await proxy.restore();
-  const next = await startGatewayProcess(t, folder, env);
+  const next = await startInFolder(t, folder, env);
   await until(async () => {
     const { body } = await next.request('/v1/audit-logs');
     return body.audit_logs.some((record: { request_id: string }) => record.request_id === 'before-the-stop');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { deploymentOf } from '../../testing/start-test-gateway.ts';
+import { deploymentOf, startTestGateway, type TestGateway } from '../../testing/start-test-gateway.ts';
 import { type PlainRequest, type PlainResponse, send } from './request.ts';
 
 const MAIN = fileURLToPath(new URL('../../kernel/main.js', import.meta.url));
@@ -85,6 +85,27 @@ export async function startGatewayProcess(
       return ended;
     },
   };
+}
+
+/**
+ * Starts a gateway in this process where one in a process of its own was: what that one has left is there as after a
+ * restart, for a tenth of its cost. It ends with the test.
+ */
+export async function startInFolder(
+  t: ExecutionContext,
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestGateway> {
+  const gateway = await startTestGateway({
+    env: {
+      SVC_DATA_DIR: path.join(folder, 'data'),
+      SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
+      SVC_DEPLOYMENT: deploymentOf(env.DATABASE_URL ?? folder),
+      ...env,
+    },
+  });
+  t.teardown(gateway.stop);
+  return gateway;
 }
 
 /** Runs `kernel/main.js` until it ends by itself, for starts that must fail and for work that is no server. */

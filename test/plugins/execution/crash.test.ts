@@ -2,7 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { gatewayDatabase } from '../../support/databases.ts';
-import { ACP_TOKEN, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
+import {
+  ACP_TOKEN,
+  startGatewayProcess,
+  startInFolder,
+  temporaryFolder,
+} from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { startWorkflowService } from '../../support/workflow-service.ts';
 import { openStream } from '../workflow/routes/event-stream.ts';
@@ -43,14 +48,11 @@ async function survives(t: ExecutionContext, environment: Readonly<Record<string
     WORKFLOW_SWEEP_INTERVAL: '200ms',
     ...environment,
   };
-  const begin = async () => {
-    const process = await startGatewayProcess(t, folder, env);
-    return { process, ...jobsClient({ ...process, token: ACP_TOKEN }) };
-  };
-  const first = await begin();
+  const process = await startGatewayProcess(t, folder, env);
+  const first = jobsClient({ ...process, token: ACP_TOKEN });
   const id = await first.start('calls', { story: 'one' });
   await until(() => service.of('one').some(({ node }) => node === 'b'), 30_000);
-  const stream = await openStream(`${first.process.url}/jobs/${id}/stream`, ACP_TOKEN);
+  const stream = await openStream(`${process.url}/jobs/${id}/stream`, ACP_TOKEN);
   const seen = [
     'job.started',
     'step.started',
@@ -65,11 +67,11 @@ async function survives(t: ExecutionContext, environment: Readonly<Record<string
     seen,
   );
   const ended = stream.ended.catch(() => undefined);
-  t.is((await first.process.stop('SIGKILL')).signal, 'SIGKILL');
+  t.is((await process.stop('SIGKILL')).signal, 'SIGKILL');
   await ended;
   isOpen = true;
 
-  const second = await begin();
+  const second = jobsClient(await startInFolder(t, folder, env));
   const rest = await second.eventsOf(id, seen.length);
   const all = await second.eventsOf(id);
   t.deepEqual([...stream.events, ...rest], [...all]);
@@ -91,7 +93,7 @@ async function survives(t: ExecutionContext, environment: Readonly<Record<string
 }
 
 test('after kill -9 in the middle of a job it goes on, and its stream has no gap and nothing twice', async (t) => {
-  await survives(t, { SVC_SQLITE_DB: 'jobs.db' });
+  await survives(t, { SVC_SQLITE_DB: path.join(await temporaryFolder(t), 'jobs.db') });
 });
 
 test('the same with jobs in PostgreSQL', async (t) => {

@@ -6,7 +6,12 @@ import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { ChatEventsTable } from '../../../plugins/runtime/store/chat-events.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
-import { ACP_TOKEN, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
+import {
+  ACP_TOKEN,
+  startGatewayProcess,
+  startInFolder,
+  temporaryFolder,
+} from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
 import { eventsOf, startRuntime, toolCalls } from './runtime-gateway.ts';
@@ -311,7 +316,7 @@ test('a chat in the background whose process was killed ends with an error', asy
   const before = await startGatewayProcess(t, folder, env);
   await beginAndLeave({ url: before.url, token: ACP_TOKEN }, 'three');
   await before.stop('SIGKILL');
-  const after = await startGatewayProcess(t, folder, env);
+  const after = await startInFolder(t, folder, env);
   const events = eventsOf(String((await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1')).body));
   t.is(events.at(-1)?.event, 'error');
   t.is(events.at(-1)?.data.data.code, 'chat.lost');

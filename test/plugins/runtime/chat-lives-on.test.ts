@@ -2,8 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import type { TestGateway } from '../../../testing/index.ts';
 import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
-import { startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
+import { startGatewayProcess, startInFolder, temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { eventsOf, startRuntime, toolCalls } from './runtime-gateway.ts';
 
@@ -26,7 +27,7 @@ test('kill -9 between a pause and its decision loses nothing', async (t) => {
   await writeFile(path.join(folder, 'agents.d', 'helper.yaml'), agent('Be exact.'));
   const env = { SVC_PLUGINS: 'records,agent-engine,runtime', LLM_API_URL: provider.url, LLM_MODEL: 'fake' };
   const before = await startGatewayProcess(t, folder, env);
-  const post = (gateway: typeof before, route: string, body: object) =>
+  const post = (gateway: Pick<TestGateway, 'request'>, route: string, body: object) =>
     gateway.request(`/api/v2/chat/${route}?a2ui=true`, {
       method: 'POST',
       body: { agent_id: 'helper', ...body },
@@ -36,7 +37,7 @@ test('kill -9 between a pause and its decision loses nothing', async (t) => {
   await before.stop('SIGKILL');
 
   await writeFile(path.join(folder, 'agents.d', 'helper.yaml'), agent('Be funny.'));
-  const after = await startGatewayProcess(t, folder, env);
+  const after = await startInFolder(t, folder, env);
   const decided = { session_id: 's1', input: { decision: 'approve' } };
   const events = eventsOf(String((await post(after, 'resume', decided)).body));
   t.deepEqual(

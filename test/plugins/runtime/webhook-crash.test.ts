@@ -1,5 +1,6 @@
 import test from 'ava';
-import { type GatewayProcess, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
+import type { TestGateway } from '../../../testing/index.ts';
+import { startGatewayProcess, startInFolder, temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { chain } from '../../support/workflow-story.ts';
 import { startReceiver, verify } from './webhook-kit.ts';
@@ -7,7 +8,7 @@ import { startReceiver, verify } from './webhook-kit.ts';
 const WEBHOOKS = '/api/v2/admin/webhooks';
 const DEFINITIONS = '/v1/workflow-definitions';
 
-async function ask(gateway: GatewayProcess, method: string, path: string, body?: object) {
+async function ask(gateway: Pick<TestGateway, 'request'>, method: string, path: string, body?: object) {
   const response = await gateway.request(path, { method, ...(body === undefined ? {} : { body }) });
   if (response.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(response)}`);
   return response.body;
@@ -27,13 +28,13 @@ test('a workflow’s event whose first attempt failed is delivered after kill -9
   const definition = await ask(before, 'POST', DEFINITIONS, { name: 'short', graph: chain() });
   await ask(before, 'POST', `${DEFINITIONS}/${definition.id}/publish`);
   const run = await ask(before, 'POST', '/v1/workflow-runs', { definition_id: definition.id });
-  const logs = async (gateway: GatewayProcess) =>
+  const logs = async (gateway: Pick<TestGateway, 'request'>) =>
     (await ask(gateway, 'GET', `${WEBHOOKS}/${made.webhook.id}/logs`)).logs;
   await until(async () => (await logs(before)).length > 0);
   await before.stop('SIGKILL');
   isBroken = false;
 
-  const after = await startGatewayProcess(t, folder, env);
+  const after = await startInFolder(t, folder, env);
   await until(async () => (await logs(after))[0].status_code === 200);
   const attempts = await logs(after);
   const numbers = attempts.map(({ attempt }: { attempt: number }) => attempt);
