@@ -16,6 +16,8 @@ import { isDecodable, readBody, tooLarge } from './response-body.ts';
 import { parseTarget, type Target } from './target.ts';
 
 const DEFAULTS = { timeout: 30_000, maxBytes: 10 * 1_048_576, redirects: 5 };
+/** Interim answers (1xx) of one request: a server may send them without end, and each costs the process time. */
+const MAX_INTERIM = 32;
 /** CONNECT and TRACE make something else of a connection; TRACK is TRACE under another name. */
 const METHOD = /^(?!(?:CONNECT|TRACE|TRACK)$)[!#$%&'*+\-.^_`|~0-9A-Z]{1,32}$/;
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -35,12 +37,18 @@ export function createClient(admission: Admission, connections: Connections): Cl
   async function send(tenantId: string, account: string, hop: Hop, life: Lifetime): Promise<Answer> {
     const { target, method, headers, body } = hop;
     const { dispatcher, release } = connections.lease(tenantId, target, account);
+    let interim = 0;
     const sent = dispatcher.request({
       path: `${target.path}${target.url.search}`,
       method,
       headers: headers as Record<string, string | string[]>,
       body: body as string | Buffer | Readable | undefined,
       signal: life.signal,
+      onInfo() {
+        interim += 1;
+        if (interim > MAX_INTERIM)
+          throw EgressErrors.unreachable(`${target.host} sends interim answers without end.`);
+      },
     });
     sent.then((answer) => answer.body.once('close', release), release);
     return life.race(sent, discard).catch((error: Error) => {

@@ -55,6 +55,35 @@ test('a head that does not come is a timeout, and so is one that comes in drops'
   await until(() => silent.sockets[0]?.destroyed === true, PATIENCE);
 });
 
+test('interim answers are passed over, but not without end', async (t) => {
+  const interim = 'HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n';
+  const few = await listen(
+    t,
+    net.createServer((socket) => {
+      socket.write(`${interim.repeat(20)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`);
+    }),
+  );
+  let isClosed = false;
+  const endless = await listen(
+    t,
+    net.createServer((socket) => {
+      const flood = setInterval(() => socket.write(interim.repeat(100)), 5);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        clearInterval(flood);
+        isClosed = true;
+      });
+    }),
+  );
+  const { egress } = await openTestEgress(t);
+  t.is(await textOf(await egress.request(TENANT, { url: `http://127.0.0.1:${few.port}/` })), 'ok');
+  await t.throwsAsync(egress.request(TENANT, { url: `http://127.0.0.1:${endless.port}/` }), {
+    code: 'egress.unreachable',
+    message: /interim answers without end/,
+  });
+  await until(() => isClosed, PATIENCE);
+});
+
 test('the deadline counts for the body as well, however steadily it drips', async (t) => {
   const server = await startServer(t, (_request, response) => {
     const drops = setInterval(() => response.write('x'), 20);
