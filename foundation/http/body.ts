@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { KernelErrors } from '../base/error-catalogue.ts';
 import { type FieldError, GatewayError } from '../base/gateway-error.ts';
+import { jsonExtent } from '../base/json-extent.ts';
 import { pointerSegment } from '../base/json-pointer.ts';
 import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
 
@@ -35,17 +36,15 @@ export const BODY_TYPES = {
 /**
  * Reads and parses a JSON body. One that is absent or empty is `undefined`.
  *
- * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400
- * for JSON that is malformed, not UTF-8, or nested too deeply, or has a number that is too large.
+ * @throws 413 above `limit` bytes and for JSON of too many parts, 415 for another content type, another charset than
+ * UTF-8 or a compressed body, 400 for JSON that is malformed, not UTF-8, or nested too deeply, or has a number that is
+ * too large.
  */
 export async function readJson(exchange: Exchange, limit: number): Promise<unknown> {
   const text = await readText(exchange, limit, 'json');
   if (text === undefined) return undefined;
+  checkExtent(text);
   const value = parseJson(text);
-  // Each level takes an opening and a closing bracket, so most bodies are too short to be deep.
-  if (text.length > 2 * MAX_DEPTH && isDeeperThan(value, MAX_DEPTH)) {
-    throw KernelErrors.malformedBody(`The body is nested more than ${MAX_DEPTH} levels deep`);
-  }
   const errors = MAY_BE_INFINITE.test(text) ? infiniteIn(value, '/body', []) : [];
   if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
   return value;
@@ -77,19 +76,26 @@ function infiniteIn(value: unknown, pointer: string, found: FieldError[]): reado
  */
 const MAX_DEPTH = 256;
 
+/** Parts of a body at most: one of 16 MiB with nothing else in it would occupy the process for many seconds. */
+const MAX_PARTS = 262_144;
+
+/** Before the body is parsed: by then it would have cost what it may not cost. */
+function checkExtent(text: string): void {
+  // Each level takes an opening and a closing bracket, so most bodies are too short to be deep.
+  if (text.length <= 2 * MAX_DEPTH) return;
+  const { levels, parts } = jsonExtent(text);
+  if (levels > MAX_DEPTH)
+    throw KernelErrors.malformedBody(`The body is nested more than ${MAX_DEPTH} levels deep`);
+  if (parts > MAX_PARTS && text.length > DEFAULT_BODY_LIMIT)
+    throw KernelErrors.bodyTooLarge(`The body has more than ${MAX_PARTS} members and items`);
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw KernelErrors.malformedBody('The body is not well-formed JSON', { cause });
   }
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  const members = Array.isArray(value) ? value : Object.values(value);
-  return members.some((member) => isDeeperThan(member, levels - 1));
 }
 
 /**
