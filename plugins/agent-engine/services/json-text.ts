@@ -1,5 +1,23 @@
-/** What a text of a model or a provider says as JSON; undefined for one that is no JSON, for they write anything. */
+import { jsonExtent } from 'agent-gateway';
+
+/** Characters of a text that is parsed whatever it holds. */
+const UNMEASURED = 1024 * 1024;
+/**
+ * What a longer one may hold: ten thousand tokens with twenty log probabilities each have as many parts, and are flat.
+ * 32 MiB of brackets would occupy the process for many seconds.
+ */
+const MAX_LEVELS = 256;
+const MAX_PARTS = 2 * 1024 * 1024;
+
+/**
+ * What a text of a model or a provider says as JSON; undefined for one that is no JSON, for they write anything, and
+ * for a long one that is too deep or has too many parts.
+ */
 export function jsonIn(text: string): unknown {
+  if (text.length > UNMEASURED) {
+    const { levels, parts } = jsonExtent(text);
+    if (levels > MAX_LEVELS || parts > MAX_PARTS) return undefined;
+  }
   try {
     return JSON.parse(text);
   } catch {

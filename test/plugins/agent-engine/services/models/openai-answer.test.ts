@@ -176,3 +176,24 @@ for (const given of [
 ]) {
   test(`${JSON.stringify(given)} does not count`, (t) => t.is(countedUsage(given), undefined));
 }
+
+test('a long answer of many log probabilities is read, one that is brackets or names alone is not parsed', (t) => {
+  const parse = (answer: string) =>
+    parseCompletion(
+      answer,
+      (said) => said,
+      () => 'made',
+    );
+  const message = { role: 'assistant', content: 'x' };
+  const alternative = { token: ' a', logprob: -0.125, bytes: [32, 97] };
+  const token = { ...alternative, top_logprobs: Array.from({ length: 20 }, () => alternative) };
+  const logprobs = { content: Array.from({ length: 8000 }, () => token) };
+  const answer = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop', logprobs }] });
+  t.true(answer.length > 2 << 20);
+  t.is(parse(answer).choices[0]?.message.content, 'x');
+  const deep = '['.repeat(1 << 20) + ']'.repeat(1 << 20);
+  const wide = `[${'{},'.repeat(1 << 20)}{}]`;
+  for (const more of [deep, wide]) {
+    t.throws(() => parse(answer.replace('"choices"', `"more":${more},"choices"`)), { message: /not JSON/ });
+  }
+});
