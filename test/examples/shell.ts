@@ -18,8 +18,8 @@ const END = '\u001e';
 const DEADLINE_MS = 60_000;
 
 /**
- * Finds what npx finds in the folder of a deployment. That one reads each package first, which takes longer than most of
- * what it starts; it is left to `npm run test:long`.
+ * Finds what npx finds in the folder of a deployment. That one reads each package first, which takes longer than most
+ * of what it starts; it is left to `npm run test:long`.
  */
 const NPX = `npx() {
   while case $1 in -*) true ;; *) false ;; esac; do shift; done
