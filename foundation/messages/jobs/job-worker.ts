@@ -49,8 +49,8 @@ export function checkWorkerOptions({ concurrency = DEFAULT_CONCURRENCY }: Worker
 }
 
 /**
- * Claims jobs while there are free places, one tenant after the other, and runs them. It looks when it is woken and when
- * a place becomes free; what waits already is for the caller to wake it for.
+ * Claims jobs while there are free places, one tenant after the other, and runs them. It looks when it is woken and
+ * when a place becomes free; for what waits already the caller wakes it.
  */
 export function startJobWorker<T>(
   parts: JobWorkerParts,
