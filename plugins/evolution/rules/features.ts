@@ -10,20 +10,27 @@ const MAX_TEXT = 4_000;
 const MAX_FEATURES = 64;
 const BITS = 20;
 
-/** Parts of a task that differ each time: addresses, names of files, quoted material, everything with a digit. */
-const VARIES = /```[\s\S]*?(?:```|$)|`[^`]*`|"[^"]*"|“[^”]*”|«[^»]*»|\S*(?:@|:\/\/)\S*|\S*\d\S*/gu;
-const WORDS = /\p{L}[\p{L}\p{M}'’]*/gu;
+/** Quoted material, which differs each time. An opening quote ends the search for the end of the one before it. */
+const QUOTED = /```[\s\S]*?(?:```|$)|`[^`]*`|"[^"]*"|“[^“”]*”|«[^«»]*»/gu;
 /** Scripts that put no space between words: pairs of characters stand for words. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+const UNSPACED = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer']
+  .map((name) => `\\p{scx=${name}}`)
+  .join('');
+const IS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
+/** What stands between spaces, and between such a script and another. Read once, however long it is. */
+const TOKENS = new RegExp(`[${UNSPACED}]+|[^\\s${UNSPACED}]+`, 'gu');
+/** In a token that differs each time: addresses, names of files, everything with a digit. */
+const VARIES = /@|:\/\/|\d/u;
+const WORDS = /\p{L}[\p{L}\p{M}'’]*/gu;
 
 /** The features of a task's text, the same on every replica. Pure. */
 export function featuresOf(text: string): Features {
   const known = new Set<number>();
-  const plain = text.slice(0, MAX_TEXT).normalize('NFKC').replace(VARIES, ' ').toLowerCase();
-  for (const [word] of plain.matchAll(WORDS)) {
+  const plain = text.slice(0, MAX_TEXT).normalize('NFKC').replace(QUOTED, ' ').toLowerCase();
+  const tokens = plain.match(TOKENS)?.filter((token) => !VARIES.test(token)) ?? [];
+  for (const word of tokens.flatMap((token) => token.match(WORDS) ?? [])) {
     if (STOP_WORDS.has(word)) continue;
-    for (const term of UNSPACED.test(word) ? pairs(word) : [stem(word)]) {
+    for (const term of IS_UNSPACED.test(word) ? pairs(word) : [stem(word)]) {
       if (term.length > 1) known.add(hash(term));
       if (known.size >= MAX_FEATURES) return [...known];
     }

@@ -5,6 +5,7 @@ import { type Features, featuresOf } from '../../../../plugins/evolution/rules/f
 import { findClasses, MAX_CLASSES } from '../../../../plugins/evolution/rules/find-classes.ts';
 import { classOf, NO_CLASSES } from '../../../../plugins/evolution/rules/task-classes.ts';
 import { KINDS, taskText } from '../../../../scripts/bench/evolution/tasks.ts';
+import { cpuNow } from '../../../support/cpu-time.ts';
 
 /** Tasks of three kinds in turn, in words that differ each time, but are the same in each run. */
 function tasksOf(count: number): readonly { readonly kind: string; readonly features: Features }[] {
@@ -92,6 +93,21 @@ test('features are words without what varies: names of files, numbers, addresses
       ).join(' '),
     ).length <= 64,
   );
+});
+
+test('of a task without spaces a number or an address is left out, and not all of it', (t) => {
+  t.deepEqual(featuresOf('请统计2024年的发票，发给anna@example.com'), featuresOf('请统计 年的发票 发给'));
+  t.deepEqual(featuresOf('第3回データ分析'), featuresOf('第 回データ分析'));
+});
+
+test('a task without spaces is read as fast as one with them', (t) => {
+  for (const part of ['a', '账单发票价格', ':/', '«', '“']) {
+    const text = part.repeat(4_000 / part.length);
+    const before = cpuNow();
+    featuresOf(text);
+    const took = cpuNow() - before;
+    t.true(took < 100, `4,000 characters of ${part} took ${took} ms`);
+  }
 });
 
 test('evidence is counted by class and component, later tasks more than earlier ones', (t) => {
