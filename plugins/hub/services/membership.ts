@@ -37,7 +37,8 @@ export function createMembership(parts: {
   const { hubs, calls, node, endpoint, clock, log } = parts;
   const standings = new Map<string, Standing>();
   const underWay = new Map<string, Promise<void>>();
-  const callbackUrl = `${endpoint}${INBOX}`;
+  // In the form in which hubs list it, or it would be subscribed again whenever this gateway joins.
+  const callbackUrl = new URL(`${endpoint}${INBOX}`).href;
 
   /** Registers; returns the milliseconds until the first heartbeat. */
   async function register(hub: JoinedHub, signal: AbortSignal): Promise<number> {

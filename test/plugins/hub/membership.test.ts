@@ -8,7 +8,12 @@ const { privateKey: key } = generateKeyPairSync('ed25519');
 const hub = { url: 'http://127.0.0.1:9', apiKey: 'shared' };
 
 /** A gateway that joins a hub which has these subscriptions; `asked`: what it calls. */
-function memberOf(callbacks: readonly string[], clock = { monotonic: () => 0 }, interval?: number) {
+function memberOf(
+  callbacks: readonly string[],
+  clock = { monotonic: () => 0 },
+  interval?: number,
+  endpoint = 'https://me.example.com',
+) {
   const asked: string[] = [];
   const calls: HubCalls = {
     async signed(_, method, path) {
@@ -27,7 +32,7 @@ function memberOf(callbacks: readonly string[], clock = { monotonic: () => 0 }, 
   const membership = createMembership({
     hubs: [hub],
     calls,
-    endpoint: 'https://me.example.com',
+    endpoint,
     clock,
     node: async () => ({ id: 'me', key: { id: 'me', publicKey: 'x', key } }),
     log: pino({ level: 'silent' }),
@@ -49,6 +54,15 @@ test('a gateway that shares its key with many others finds its own subscription 
   t.deepEqual(await join([...others.slice(0, 700), own]), [`${list}0`, `${list}500`]);
   t.deepEqual(await join([own, ...others]), [`${list}0`]);
   t.deepEqual(await join([]), [`${list}0`, 'POST /api/v1/subscriptions']);
+});
+
+test('a gateway whose address is not spelled as a hub lists it finds its subscription', async (t) => {
+  const own = ['https://me.example.com/api/v1/deliveries'];
+  for (const endpoint of ['https://Me.Example.com', 'https://me.example.com:443', 'HTTPS://me.example.com']) {
+    const { asked, keep } = memberOf(own, undefined, undefined, endpoint);
+    await keep();
+    t.false(asked.includes('POST /api/v1/subscriptions'), endpoint);
+  }
 });
 
 test('a gateway that joins on two occasions at once subscribes once', async (t) => {
