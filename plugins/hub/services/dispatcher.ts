@@ -83,7 +83,7 @@ export function createDispatcher(parts: {
 
   /** Claims the oldest due delivery of each of these subscriptions. */
   async function claim(subscriptionIds: readonly string[]): Promise<Claims> {
-    const { claims, isWhole } = await deliveries.claim(
+    const { claims, leftOut } = await deliveries.claim(
       subscriptionIds,
       now(),
       new Date(clock.now() + CLAIM_MS),
@@ -92,7 +92,7 @@ export function createDispatcher(parts: {
     const owed = claims.map(({ delivery }) => delivery.subscriptionId);
     const found = owed.length === 0 ? [] : await subscriptions.findAll(owed);
     const byId = new Map(found.map((one) => [one.id, one]));
-    if (!isWhole) for (const id of subscriptionIds) if (!owed.includes(id)) again.add(id);
+    for (const id of leftOut) again.add(id);
     return new Map(
       claims.map((one) => {
         const { subscriptionId } = one.delivery;

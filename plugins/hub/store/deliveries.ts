@@ -62,30 +62,30 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
 
     /**
      * Claims the oldest due delivery of each of these subscriptions for the caller until a time; `ticket` is unique to
-     * this call. A subscription is absent where nothing is due, another process was faster, or the query's limit left
-     * it out; in the last case `isWhole` is false.
+     * this call. A subscription is absent where nothing is due, or another process has a delivery of it in progress;
+     * `leftOut` are those that the query's limit has left out.
      */
     async claim(subscriptionIds: readonly string[], now: Date, until: Date, ticket: string) {
-      const isDue = { state: 'waiting' as const, dueAt: { $lte: now }, claimedUntil: { $lte: now } };
+      const isDue = { state: 'waiting' as const, dueAt: { $lte: now } };
       const limit = 2 * subscriptionIds.length;
       const due = await em().find(
         DeliveryTable,
         { ...isDue, subscriptionId: { $in: [...subscriptionIds] } },
-        { fields: ['id', 'subscriptionId'], orderBy: { dueAt: 'asc', id: 'asc' }, limit },
+        { fields: ['id', 'subscriptionId', 'claimedUntil'], orderBy: { dueAt: 'asc', id: 'asc' }, limit },
       );
-      const oldest = new Map<string, string>();
-      const several = new Set<string>();
-      for (const { id, subscriptionId } of due)
-        if (oldest.has(subscriptionId)) several.add(subscriptionId);
-        else oldest.set(subscriptionId, id);
+      // What another process has in progress is the oldest: where that is claimed, the next one has to wait for its end.
+      const bySubscription = Map.groupBy(due, ({ subscriptionId }) => subscriptionId);
       const isWhole = due.length < limit;
-      if (oldest.size === 0) return { claims: [], isWhole };
-      const ids = [...oldest.values()];
+      const leftOut = isWhole ? [] : subscriptionIds.filter((id) => !bySubscription.has(id));
+      const ids = [...bySubscription.values()].flatMap((rows) =>
+        rows.some(({ claimedUntil }) => claimedUntil > now) ? [] : rows[0]!.id,
+      );
+      if (ids.length === 0) return { claims: [], leftOut };
       await database.transaction(
         (entities) =>
           entities.nativeUpdate(
             DeliveryTable,
-            { ...isDue, id: { $in: ids } },
+            { ...isDue, claimedUntil: { $lte: now }, id: { $in: ids } },
             { ticket, claimedUntil: until },
           ),
         // Two replicas may lock the rows in different orders.
@@ -95,9 +95,9 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       const claimed = await em().find(DeliveryTable, { id: { $in: ids }, ticket });
       const claims = claimed.map((delivery) => ({
         delivery,
-        hasMore: several.has(delivery.subscriptionId) || !isWhole,
+        hasMore: bySubscription.get(delivery.subscriptionId)!.length > 1 || !isWhole,
       }));
-      return { claims, isWhole };
+      return { claims, leftOut };
     },
 
     /** Deletes deliveries that were completed. */

@@ -392,3 +392,30 @@ for (const family of ['postgres', 'mysql'] as const)
     await until(async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}`)).body.delivery.delivered > 0);
     t.is(slow.got.length, 1);
   });
+
+for (const family of ['postgres', 'mysql'] as const)
+  test(`${family}: a subscriber gets one event after the other, whichever replica took them`, async (t) => {
+    const fresh = await gatewayDatabase(t, family);
+    if (fresh === undefined) return;
+    const { node, report, subscribe } = await withNode(t, fresh.environment);
+    const other = await startHub(t, fresh.environment);
+    const story: string[] = [];
+    const slow = await subscriber(t, async ({ body }) => {
+      story.push(`${body.type} begins`);
+      await pause(body.type === 'gene_promoted' ? 2_500 : 0);
+      story.push(`${body.type} ends`);
+      return 204;
+    });
+    await subscribe(slow.url);
+    await report('gene_promoted', 'g1');
+    await until(() => story.length > 0);
+    await signed(other, node, 'POST', '/api/v1/events', { type: 'gene_revoked', gene: gene('g1') });
+    await until(() => story.length === 4);
+    const inOrder = [
+      'gene_promoted begins',
+      'gene_promoted ends',
+      'gene_revoked begins',
+      'gene_revoked ends',
+    ];
+    t.deepEqual(story, inOrder);
+  });
