@@ -1,5 +1,4 @@
 import {
-  type Clock,
   type Database,
   type Identity,
   isUuid,
@@ -15,11 +14,10 @@ import type { EndedSessions } from './sessions-ended.ts';
 
 /** What administrators do with bindings (decisions 1.10). Bindings out of the caller's reach are not there. */
 export function createBindings(parts: {
-  readonly database: Pick<Database, 'system' | 'forTenant'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly database: Pick<Database, 'system' | 'forTenant' | 'clock'>;
   readonly ended: (sessions: EndedSessions) => void;
 }) {
-  const { database, clock, ended } = parts;
+  const { database, ended } = parts;
   return {
     /**
      * Operators: of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. Revoked
@@ -40,10 +38,12 @@ export function createBindings(parts: {
       const binding = isUuid(id) ? await findBinding(database, id, reachOf(identity)) : undefined;
       if (binding === undefined) throw ChannelErrors.bindingNotFound();
       const { tenantId, userId } = binding;
+      // By the clock by which links are made, on whichever replica.
+      const revokedAt = new Date(database.clock.now());
       try {
         await database
           .forTenant(tenantId)
-          .transaction((entities) => revokeBinding(entities, binding, new Date(clock.now())), RETRY_RACES);
+          .transaction((entities) => revokeBinding(entities, binding, revokedAt), RETRY_RACES);
       } finally {
         // Also after a failure: the commit may have happened although its answer was lost.
         ended({ tenant_id: tenantId, user_id: userId });

@@ -59,7 +59,7 @@ export type Note = (actor: {
 export type Counted = (platform: Platform, result: 'success' | 'refused' | 'failed') => void;
 
 interface LoginsParts {
-  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly database: Pick<Database, 'system' | 'forTenant' | 'clock'>;
   readonly tenants: Pick<Tenants, 'get'>;
   readonly secrets: Pick<Secrets, 'resolve'>;
   readonly apps: Pick<Apps, 'get'>;
@@ -188,8 +188,9 @@ export function createLogins(parts: LoginsParts) {
       if (!app.enabled) throw ChannelErrors.appDisabled();
       await livingTenant(tenants, identity, app.tenantId);
       const challenge = newSecret(ids);
-      const createdAt = new Date(clock.now());
-      const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);
+      // Compared with when a user was revoked, maybe by another replica.
+      const createdAt = new Date(database.clock.now());
+      const expiresAt = new Date(clock.now() + LOGIN_SECONDS * 1_000);
       const { tenantId, id: channelAppId, platform, appKey } = app;
       const link = { id: hashOf(challenge), channelAppId, createdAt, expiresAt };
       await database.forTenant(tenantId).insert(LinkTable, link);

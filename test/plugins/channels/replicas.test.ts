@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { systemClock } from '../../../foundation/base/clock.ts';
 import { manualClock } from '../../../testing/index.ts';
 import { type FreshDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
@@ -114,4 +115,24 @@ test('the end of a session is told to the other replicas: they do not wait for w
   await gone.open('/auth/logout', here.url, { method: 'POST', headers: gone.csrf });
   await until(async () => (await status(copy)) === 401);
   t.is(await status(kept), 200);
+});
+
+test('a link that was made before its user was revoked lets nobody in, also one of a replica whose clock is ahead', async (t) => {
+  const fresh = await gatewayDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const messenger = await messengerOf(t, 'weixin');
+  const env = { ...channelEnv({ weixin: messenger }), ...environment(fresh) };
+  const here = await startChannels(t, { env });
+  const ahead = await startChannels(t, {
+    env,
+    clock: { ...systemClock, now: () => Date.now() + 300_000 },
+  });
+  const app = await makeApp(here, 'weixin', messenger);
+  t.is((await new Browser().logIn(await linkOf(here, app), here)).status, 302);
+  const [binding] = (await here.request(BINDINGS)).body.channel_bindings;
+  const before = await linkOf(ahead, app);
+  await here.request(`${BINDINGS}/${binding.id}`, { method: 'DELETE' });
+  const page = await new Browser().logIn(before, here);
+  t.deepEqual([page.status, page.body?.code], [403, 'channel.binding-revoked']);
+  t.is((await new Browser().logIn(await linkOf(ahead, app), here)).status, 302);
 });

@@ -274,7 +274,7 @@ eachGatewayDatabase(
     const shown = async () =>
       (await gateway.request(BINDINGS)).body.channel_bindings.find((one: { id: string }) => one.id === id);
     const { revoked_at: revokedAt } = await shown();
-    t.is(revokedAt, new Date(clock.now()).toISOString());
+    t.is(revokedAt, new Date(gateway.gateway.services.database.clock.now()).toISOString());
     const page = await new Browser().logIn(old[0]!, gateway);
     t.deepEqual([page.status, page.body.code], [403, 'channel.binding-revoked']);
     clock.advance(1);
