@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { unescape as decoded } from 'node:querystring';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { describeConfig } from '../foundation/config/describe-config.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
@@ -116,7 +117,8 @@ function secretsOf({ acpToken, database, redisUrl }: KernelSettings): readonly s
   const urls = [redisUrl, 'url' in database ? database.url : undefined];
   const passwords = urls.flatMap((url) => {
     const { password = '' } = (url === undefined ? undefined : URL.parse(url)) ?? {};
-    return [password, decodeURIComponent(password)];
+    // Also of one with a % that escapes nothing.
+    return [password, decoded(password)];
   });
   return [acpToken ?? '', ...passwords].filter((secret) => secret !== '');
 }

@@ -237,6 +237,17 @@ test('servers that cannot be reached are told together, with their addresses and
   t.notRegex(stdout, /s3cretword|hunter2|wJalr/);
 });
 
+test('a password with a % that escapes nothing is one of the problems, and not shown', async (t) => {
+  const { code, stdout, stderr } = await outcomeOf(await temporaryFolder(t), ['check'], {
+    DATABASE_URL: 'postgres://alice:s3cret%word@127.0.0.1:1/gateway',
+    REDIS_URL: 'redis://:hunter2%hunter2@127.0.0.1:2',
+  });
+  t.is(code, 1);
+  t.regex(stdout, /wrong {4}database\n.*127\.0\.0\.1:1.*URI malformed/);
+  t.regex(stdout, /wrong {4}redis\n.*URI malformed/);
+  t.notRegex(stdout + stderr, /s3cret|hunter2/);
+});
+
 test('servers that take connections and say nothing do not keep it', async (t) => {
   const silent = net.createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
