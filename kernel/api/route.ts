@@ -54,7 +54,7 @@ export interface RouteCall<S extends RouteSchema = RouteSchema> extends Call {
 export interface LimitedCall {
   /** Who is calling; of a caller without a credential the anonymous identity, whose `tenantId` is empty. */
   readonly identity: Identity;
-  /** IP address, behind the trusted proxies. */
+  /** IPv4 address, or /64 network of an IPv6 address, behind the trusted proxies. */
   readonly address: string;
   /** The parts of the path, not validated. */
   readonly params: Readonly<Record<string, string>>;

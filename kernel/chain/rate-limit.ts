@@ -99,10 +99,10 @@ function countOwn(
   { perMinute, by }: RouteLimit,
   { state, req }: Context,
 ): void | Promise<void> {
-  const { match, identity, sourceAddress: address, owner, pattern } = state;
+  const { match, identity, owner, pattern } = state;
   const params = match.kind === 'route' ? namedParams(pattern, match.params) : {};
   const header = (name: string) => headerOf(req.headers, name);
-  const key = by({ identity, address, params, header });
+  const key = by({ identity, address: addressGroup(state.sourceAddress), params, header });
   if (key === undefined) return limits.countTenant(state);
   return limits.countRoute(state, `${owner}:${req.method}:${pattern}:${key.slice(0, MAX_KEY)}`, perMinute);
 }

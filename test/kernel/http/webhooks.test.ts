@@ -168,6 +168,20 @@ test('a route counts by a key of its own, instead of by the address', async (t) 
   t.deepEqual(await spend('/in/none', 3), [200, 200, 429], 'without a key it is the window of the address');
 });
 
+test('a route that counts by address takes a /64 network of IPv6, which one subscriber has, for one caller', async (t) => {
+  const rateLimit: RouteLimit = { perMinute: 2, by: ({ address }) => address };
+  const limited = hookRoute({ access: access.public(), rateLimit, handle: () => ({}) });
+  await using gateway = await gatewayOf([limited], [], { SVC_TRUSTED_PROXIES: '127.0.0.1' });
+  const from = async (address: string) =>
+    (await post(gateway, '/hooks/acme', 'x', { 'x-forwarded-for': address })).status;
+  t.deepEqual(
+    [await from('2001:db8::1'), await from('2001:db8::2'), await from('2001:db8::3')],
+    [200, 200, 429],
+  );
+  t.is(await from('2001:db8:0:1::1'), 200);
+  t.is(await from('192.0.2.1'), 200);
+});
+
 test('a limit that is none fails the set-up', async (t) => {
   await using gateway = await gatewayOf([hookRoute({ rateLimit: { perMinute: 0, by: () => 'x' } })]);
   const { body } = await gateway.request('/admin/v1/plugins/acme');
