@@ -4,6 +4,7 @@ import {
   DEFAULT_TENANT_ID,
   hasAnyScope,
   isOperator,
+  type LimitedCall,
   type RouteCall,
   Type,
 } from 'agent-gateway';
@@ -38,8 +39,9 @@ export const EnvelopeHeaders = Type.Object({
 /** Calls of one caller in a minute, independent of the windows of tenants: nodes are many, and belong to no tenant. */
 export const HUB_LIMIT = {
   perMinute: 1_200,
-  by: (call: { readonly identity: { readonly id: string }; readonly address: string }) =>
-    call.identity.id === 'anonymous' || call.identity.id === '' ? call.address : call.identity.id,
+  // Nodes choose their ids, which may be the address or the id of another caller.
+  by: ({ identity: { id, method }, address }: LimitedCall) =>
+    method === 'anonymous' || method === 'rejected' ? address : `${method} ${id}`,
 };
 
 type AnyCall = Pick<RouteCall, 'identity' | 'source'>;

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
+import { HUB_LIMIT } from '../../../plugins/hub/routes/callers.ts';
 import { NodeTable } from '../../../plugins/hub/store/tables.ts';
 import { manualClock } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
@@ -128,6 +129,20 @@ test('a node reads by its envelope alone, the list of nodes too', async (t) => {
     t.is((await signed(hub, makeNode('node-a'), 'GET', target)).status, 401, target);
     t.is((await send(hub, 'GET', target)).status, 401, target);
   }
+});
+
+test('a node uses up the calls of no caller whose name or address it has taken for its id', (t) => {
+  const keyOf = (method: string, id: string, address = '192.0.2.1') =>
+    HUB_LIMIT.by({
+      identity: { id, method, tenantId: '', roles: [], scopes: new Set() },
+      address,
+      params: {},
+      header: () => undefined,
+    });
+  t.not(keyOf('hub_node', 'static-token'), keyOf('static_token', 'static-token'));
+  t.not(keyOf('hub_node', '192.0.2.1'), keyOf('anonymous', 'anonymous'));
+  t.not(keyOf('hub_node', 'anonymous'), keyOf('anonymous', 'anonymous'));
+  t.is(keyOf('rejected', 'anonymous'), keyOf('anonymous', 'anonymous'), 'both are counted by their address');
 });
 
 test('what is no node is refused, and inner addresses are when they are written', async (t) => {
