@@ -46,6 +46,9 @@ export async function main([verb = 'list', ...rest]: readonly string[]): Promise
   }
 }
 
+/** A folder, or a tarball that is no address: npm takes its name as `npm pack` prints it for a file, too. */
+const LOCAL = /^(?:\.|\/|file:|[^:]*\.(?:tgz|tar\.gz|tar)$)/;
+
 /**
  * Installs a package, asks it for the name of its plugin, and writes the entry. `spec` is what npm takes: a name with a
  * version, a tarball, a folder.
@@ -54,7 +57,7 @@ async function add(settings: KernelSettings, spec: string): Promise<string> {
   const file = await loadGatewayFile(settings.configFile);
   const folder = path.dirname(path.resolve(settings.configFile));
   await refuseOwnFolder(folder);
-  const local = /^(\.|\/|file:)/.test(spec) ? path.resolve(spec.replace(/^file:/, '')) : undefined;
+  const local = LOCAL.test(spec) ? path.resolve(spec.replace(/^file:/, '')) : undefined;
   await npm(folder, ['install', ...(await peerOptions(folder)), '--', local ?? spec]);
   const name = await installedName(folder, spec, local);
   const source = await sourceOf(settings, name);
@@ -167,7 +170,7 @@ async function installedName(folder: string, spec: string, local: string | undef
   const { dependencies = {} } = await manifestOf(folder);
   const isIt = ([name, value]: [string, string]) =>
     local === undefined
-      ? spec === name || spec.startsWith(`${name}@`)
+      ? spec === name || spec.startsWith(`${name}@`) || spec === value
       : value.startsWith('file:') && path.resolve(folder, value.slice('file:'.length)) === local;
   const found = Object.entries(dependencies).find(isIt);
   if (found === undefined)

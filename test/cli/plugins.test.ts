@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { outcomeOf, ROOT, run } from './command.ts';
@@ -50,6 +55,25 @@ test('a plugin is added, listed and removed, and the rest of gateway.yaml stays'
     (await outcomeOf(deployment, ['plugins', 'remove', 'weather'], env)).stderr,
     /has no entry of weather/,
   );
+});
+
+test('a tarball is added by the name that npm pack prints, and by its address', async (t) => {
+  const folder = await temporaryFolder(t);
+  const source = await writePackage(path.join(folder, 'weather'), 'weather');
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--silent', '--pack-destination', folder], {
+    cwd: source,
+  });
+  const tarball = await readFile(path.join(folder, stdout.trim()));
+  const server = createServer((_, response) => response.end(tarball)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const spec of [stdout.trim(), `http://127.0.0.1:${port}/weather.tgz`]) {
+    const added = await run(t, folder, ['plugins', 'add', spec], env);
+    t.is(added.code, 0, added.stderr);
+    t.regex(added.stdout, /^weather is @acme\/gateway-plugin-weather 1\.0\.0/);
+    t.is((await run(t, folder, ['plugins', 'remove', 'weather'], env)).code, 0);
+  }
 });
 
 test('what cannot run is told, and leaves no entry', async (t) => {
