@@ -110,10 +110,10 @@ export function createDispatcher(parts: {
     return (await genes.find(nodeId, gene.geneId))?.state === 'revoked';
   }
 
-  /** Makes one attempt, and returns its outcome. */
-  async function attempt({ delivery, subscription }: Claim, event: EventRow): Promise<Attempt> {
+  /** Makes one attempt, and returns its outcome; undefined where nothing has to be sent any more. */
+  async function attempt({ delivery, subscription }: Claim, event: EventRow): Promise<Attempt | undefined> {
     const { subscriptionId, id, attempts } = delivery;
-    if (await isOvertaken(delivery, event)) return ARRIVED;
+    if (await isOvertaken(delivery, event)) return undefined;
     if (subscriptionId === OWN) {
       try {
         await apply(event);
@@ -124,7 +124,7 @@ export function createDispatcher(parts: {
       }
     }
     // The subscription was deleted with its deliveries; this one was accepted at the same moment.
-    if (subscription === undefined) return ARRIVED;
+    if (subscription === undefined) return undefined;
     const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal);
     if (sent.error !== null) await subscriptions.noteFailed(subscriptionId, now(), sent.error);
     return sent;
@@ -136,7 +136,12 @@ export function createDispatcher(parts: {
     const { subscriptionId } = delivery;
     try {
       const event = await events.get(delivery.eventId);
-      const { error, retryAfterMs } = event === undefined ? ARRIVED : await attempt(claimed, event);
+      const made = event === undefined ? undefined : await attempt(claimed, event);
+      if (made === undefined) {
+        await deliveries.done([delivery]);
+        return hasMore;
+      }
+      const { error, retryAfterMs } = made;
       if (error === null) {
         await arrived(delivery);
         counted('delivered');
