@@ -30,7 +30,7 @@ export interface TenantSharing {
 /** The sharing policies in force, at most a second old; on the replica that made a change, it counts at once. */
 export interface SharingPolicies {
   global(): Promise<GlobalSharing>;
-  /** The policy of a tenant. A tenant that is unknown, or has no policy, shares nothing. */
+  /** The policy of a tenant. A tenant that is unknown or deleted, or has no policy, shares nothing. */
   of(tenantId: string): Promise<TenantSharing>;
 }
 

@@ -33,10 +33,11 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>> 
   t.teardown(started.stop);
   const put = async (path: string, body: object) =>
     t.is((await started.request(path, { method: 'PUT', body })).status, 200);
-  const { database, ids } = started.gateway.services;
+  const { database, ids, tenants } = started.gateway.services;
   return {
     database,
     ids,
+    tenants,
     put,
     exchange: asked!,
     request: started.request.bind(started),
@@ -170,6 +171,23 @@ eachGatewayDatabase(
     );
   },
 );
+
+test('a tenant that is deleted shares and takes nothing, and does again when it is restored', async (t) => {
+  const { exchange, database, ids, tenants, put, makeTenant } = await start(t);
+  const { id } = await makeTenant();
+  await put(GLOBAL, { mode: 'trusted' });
+  await put(policyOf(id), { contribution_mode: 'trusted', consume_shared: true });
+  const gene = geneRow({ id: ids.uuid(), state: 'promoted' });
+  await database.forTenant(id).insert(GeneTable, gene);
+  t.is((await exchange.published({})).length, 1);
+  await tenants.scheduleDelete(id, new Date(Date.now() + 3_600_000));
+  t.deepEqual(await exchange.published({}), []);
+  t.is(await exchange.find(id, gene.id), undefined);
+  t.is(await exchange.offerToAll([claim()]), 0);
+  await tenants.restore(id);
+  t.is((await exchange.published({})).length, 1);
+  t.is(await exchange.offerToAll([claim()]), 1);
+});
 
 eachGatewayDatabase(
   test,

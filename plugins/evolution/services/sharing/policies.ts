@@ -36,7 +36,7 @@ export type Sharing = ReturnType<typeof openSharing>;
  * administrators, who read and write them.
  */
 export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
-  const { clock, database, events, ids } = scope.services;
+  const { clock, database, events, ids, tenants } = scope.services;
   const globals = globalVersions(database);
   const versionsOf = (tenantId: string) => tenantVersions(database.forTenant(tenantId));
   const cached = { clock, maxAge: MAX_AGE_MS };
@@ -76,8 +76,13 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
   const policies: SharingPolicies = {
     global: async () => recentGlobal.get(GLOBAL),
     async of(tenantId) {
-      const [{ mode }, choice] = await Promise.all([recentGlobal.get(GLOBAL), recentTenants.get(tenantId)]);
-      return inForce(tenantId, mode, choice);
+      const [{ mode }, choice, tenant] = await Promise.all([
+        recentGlobal.get(GLOBAL),
+        recentTenants.get(tenantId),
+        tenants.get(tenantId),
+      ]);
+      const isLive = tenant !== undefined && tenant.deletedAt === null;
+      return inForce(tenantId, mode, isLive ? choice : { ...NOTHING_SHARED, version: choice.version });
     },
   };
 
