@@ -17,6 +17,8 @@ export interface Identity {
   /** Effective scopes: the credential's and those of its roles. Ask with `hasScope`: `x:*` covers `x:read`. */
   readonly scopes: ReadonlySet<string>;
   readonly method: AuthMethod;
+  /** Its calls use up nothing of the tenant's window, but that of their address: it is nobody of the tenant. */
+  readonly countsApart?: boolean;
 }
 
 /** The roles that make a credential of the default tenant an operator. */

@@ -31,20 +31,19 @@ export class RequestLimits {
   count(state: CallState, rule: RateRule): void | Promise<void> {
     if (rule === 'none') return undefined;
     if (rule === 'standard') return this.countTenant(state);
-    const { bootstrap } = this.#parts.settings;
-    return this.#count(state, 'bootstrap', addressGroup(state.sourceAddress), bootstrap);
+    return this.#count(state, 'bootstrap', addressGroup(state.sourceAddress), this.#parts.settings.bootstrap);
   }
 
-  /** Counts a request without a credential against its source address. */
+  /** Counts a request without a credential of a tenant's own against its source address. */
   countAnonymous(state: CallState): void | Promise<void> {
-    const { anonymous } = this.#parts.settings;
-    return this.#count(state, 'anonymous', addressGroup(state.sourceAddress), anonymous);
+    return this.#count(state, 'anonymous', addressGroup(state.sourceAddress), this.#parts.settings.anonymous);
   }
 
   /** Counts against the user's own window, if any, then against the tenant: one user cannot use up all. */
   countTenant(state: CallState): void | Promise<void> {
     const { tenant, identity } = state;
-    if (tenant === undefined || identity.method === 'anonymous') return this.countAnonymous(state);
+    const isApart = identity.method === 'anonymous' || identity.countsApart === true;
+    if (tenant === undefined || isApart) return this.countAnonymous(state);
     const countTenant = () => this.#count(state, 'tenant', tenant.id, tenant.rateLimitRpm);
     const { user } = this.#parts.settings;
     // A user's window as wide as the tenant's never refuses what the tenant's admits.
@@ -75,8 +74,7 @@ export class RequestLimits {
 }
 
 /** One credential's users, as `X-Svc-User-Id` names them, are counted apart. */
-function userKey({ identity, userHeader }: CallState): string {
-  const { tenantId, id } = identity;
+function userKey({ identity: { tenantId, id }, userHeader }: CallState): string {
   return userHeader === undefined ? `${tenantId}:${id}` : `${tenantId}:${id}:${userHeader.slice(0, 256)}`;
 }
 

@@ -53,7 +53,9 @@ export function hubKeys(keys: readonly string[]): Authenticator {
 const digestOf = (key: string) => createHash('sha256').update(`hub\n${key}`).digest();
 
 function callerOf(id: string, method: string, scopes: readonly string[]): Identity {
-  return { id, tenantId: DEFAULT_TENANT_ID, roles: [], scopes: new Set(scopes), method };
+  const identity = { id, tenantId: DEFAULT_TENANT_ID, roles: [], scopes: new Set(scopes), method };
+  // Callers of the hub are others: they must not use up the calls of the operator.
+  return { ...identity, countsApart: true };
 }
 
 /** Registrations may carry an envelope in addition to their key: the route checks both. */

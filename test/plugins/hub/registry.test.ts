@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { HUB_LIMIT } from '../../../plugins/hub/routes/callers.ts';
 import { NodeTable } from '../../../plugins/hub/store/tables.ts';
 import { manualClock } from '../../../testing/index.ts';
@@ -129,6 +130,24 @@ test('a node reads by its envelope alone, the list of nodes too', async (t) => {
     t.is((await signed(hub, makeNode('node-a'), 'GET', target)).status, 401, target);
     t.is((await send(hub, 'GET', target)).status, 401, target);
   }
+});
+
+test('whoever has a key of the hub uses up no calls of the default tenant', async (t) => {
+  const hub = await startHub(t, { SVC_ANON_RATE_LIMIT_RPM: '3' });
+  await hub.gateway.services.tenants.update(DEFAULT_TENANT_ID, { rateLimitRpm: 5 });
+  const statuses = async (path: string) => (await keyed(hub, 'POST', path)).status;
+  const refused = [await statuses('/api/v1/keys/rotate'), await statuses('/api/v1/nodes/x/confirm')];
+  t.deepEqual(
+    [...refused, await statuses('/api/v1/nodes/x/y'), await statuses('/none')],
+    [403, 403, 404, 429],
+  );
+  const own = { authorization: `Bearer ${hub.token}` };
+  t.is((await send(hub, 'GET', '/admin/v1/plugins', own)).status, 200);
+  t.is(
+    (await keyed(hub, 'GET', '/api/v1/nodes')).status,
+    200,
+    'the routes of the hub have a window of their own',
+  );
 });
 
 test('a node uses up the calls of no caller whose name or address it has taken for its id', (t) => {
