@@ -3,16 +3,10 @@ import type { SharingMode } from './services/sharing/effective-mode.ts';
 
 export { effectiveMode, SHARING_MODES, type SharingMode } from './services/sharing/effective-mode.ts';
 
-/** The global policy: no tenant shares more than this (decisions 1.11). */
-export interface GlobalSharing {
-  readonly mode: SharingMode;
-  /** 0 where no policy was written. */
-  readonly version: number;
-}
-
 /** The policy in force for a tenant. */
 export interface TenantSharing {
   readonly tenantId: string;
+  /** Of the global policy: no tenant shares more than this (decisions 1.11). */
   readonly globalMode: SharingMode;
   /** What the tenant wants; see `mayConsume`. */
   readonly consumeShared: boolean;
@@ -29,7 +23,6 @@ export interface TenantSharing {
 
 /** The sharing policies in force, at most a second old; on the replica that made a change, it counts at once. */
 export interface SharingPolicies {
-  global(): Promise<GlobalSharing>;
   /** The policy of a tenant. A tenant that is unknown or deleted, or has no policy, shares nothing. */
   of(tenantId: string): Promise<TenantSharing>;
 }

@@ -1,7 +1,6 @@
 import { createSharedCache, type Page, type Scope } from 'agent-gateway';
 import {
   effectiveMode,
-  type GlobalSharing,
   SharingChanged,
   type SharingMode,
   type SharingPolicies,
@@ -40,10 +39,10 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
   const globals = globalVersions(database);
   const versionsOf = (tenantId: string) => tenantVersions(database.forTenant(tenantId));
   const cached = { clock, maxAge: MAX_AGE_MS };
-  const recentGlobal = createSharedCache<GlobalSharing>({
+  const recentGlobal = createSharedCache<{ readonly mode: SharingMode }>({
     ...cached,
     maxEntries: 1,
-    load: async () => toGlobal(await globals.latest()),
+    load: async () => (await globals.latest()) ?? { mode: 'disabled' },
   });
   const recentTenants = createSharedCache<TenantChoice & { readonly version: number }>({
     ...cached,
@@ -74,7 +73,6 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
   const signed = ({ by, reason }: Change) => ({ reason, updatedBy: by, updatedAt: new Date(clock.now()) });
 
   const policies: SharingPolicies = {
-    global: async () => recentGlobal.get(GLOBAL),
     async of(tenantId) {
       const [{ mode }, choice, tenant] = await Promise.all([
         recentGlobal.get(GLOBAL),
@@ -135,10 +133,6 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
       return changing(tenantId, addVersion(versions, change.expects, make));
     },
   };
-}
-
-function toGlobal(row: GlobalSharingRow | undefined): GlobalSharing {
-  return { mode: row?.mode ?? 'disabled', version: row?.version ?? 0 };
 }
 
 function choiceOf({ consumeShared, contributionMode, labels }: TenantChoice): TenantChoice {
