@@ -73,7 +73,8 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
         { ...isDue, subscriptionId: { $in: [...subscriptionIds] } },
         { fields: ['id', 'subscriptionId', 'claimedUntil'], orderBy: { dueAt: 'asc', id: 'asc' }, limit },
       );
-      // What another process has in progress is the oldest: where that is claimed, the next one has to wait for its end.
+      // What another process has in progress is the oldest: where that is claimed, the next one has to wait for its
+      // end.
       const bySubscription = Map.groupBy(due, ({ subscriptionId }) => subscriptionId);
       const isWhole = due.length < limit;
       const leftOut = isWhole ? [] : subscriptionIds.filter((id) => !bySubscription.has(id));
