@@ -1,4 +1,4 @@
-import { mapWithPauses } from 'agent-gateway';
+import { mapLimited, mapWithPauses } from 'agent-gateway';
 import { storedName } from '../../../records/contract.ts';
 import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
@@ -26,6 +26,8 @@ const MAX_INPUT_DEPTH = 256;
  * tenth.
  */
 const MAX_STEP_EVENTS = 1_000;
+/** Graphs of one list that are read at one time: each task may have its own, and readers share a bound on loads. */
+const GRAPHS_AT_ONCE = 16;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
 const COMPLETED_BEFORE = 'The task was completed before.';
@@ -155,9 +157,10 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     async tasks({ tenantId, identity, limit, offset }) {
       const filter = { assignees: identity && assigneesOf(identity), limit, offset };
       const open = await queries.openTasks(tenantId, filter);
-      const found = await Promise.all(
-        open.map(async (task) => ({ task, graph: await graphs.get(tenantId, task.versionId) })),
-      );
+      const found = await mapLimited(open, GRAPHS_AT_ONCE, async (task) => ({
+        task,
+        graph: await graphs.get(tenantId, task.versionId),
+      }));
       return mapWithPauses(found, ({ task, graph }) => toTaskRecord(task, graph, redactor));
     },
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Identity } from 'agent-gateway';
 import test from 'ava';
 import fc from 'fast-check';
@@ -230,6 +231,31 @@ test('tasks are asked for by what the identity answers to', async (t) => {
     { ...page, assignees: ['ada', 'role:user'] },
     { ...page, assignees: undefined },
   ]);
+});
+
+test('a list of tasks with as many graphs reads a few of them at one time', async (t) => {
+  let reading = 0;
+  let most = 0;
+  const tasks = Array.from({ length: 500 }, (_, index) => ({
+    runId: 'run',
+    definitionId: 'definition',
+    versionId: `version-${index}`,
+    step,
+  }));
+  const { engine } = bench('applied', {
+    queries: { openTasks: async () => tasks } as unknown as EngineParts['queries'],
+    graphs: {
+      async get() {
+        reading += 1;
+        most = Math.max(most, reading);
+        await setImmediate();
+        reading -= 1;
+        return graph;
+      },
+    },
+  });
+  t.is((await engine.tasks({ tenantId: 'tenant', limit: 500, offset: 0 })).length, 500);
+  t.true(most <= 16, `${most} graphs were read at one time`);
 });
 
 test('the order of members does not count, that of items does', (t) => {
