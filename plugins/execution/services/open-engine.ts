@@ -38,7 +38,9 @@ export async function openEngine(
   engines: WorkflowEngines,
 ): Promise<JobStorage> {
   const { config, services } = scope;
-  const { backend, sqlite_db: file } = config;
+  const { backend } = config;
+  // SQLite's own name of a database in memory is that, and no file.
+  const file = config.sqlite_db === ':memory:' ? undefined : config.sqlite_db;
   const isGateways = backend === 'postgres';
   if (isGateways && services.deployment.databaseFamily !== 'postgres') {
     throw wrong(

@@ -96,6 +96,12 @@ for (const form of FORMS) {
   });
 }
 
+test('jobs in SQLite’s own “:memory:” are kept as those in memory are', async (t) => {
+  const gateway = await startJobs(t, { env: { SVC_SQLITE_DB: ':memory:' } });
+  t.is(contributed<RetainedRecords>(gateway, RetentionPoint).keptFor, 86_400_000);
+  await gateway.reaches(await gateway.start('test/empty'), 'completed');
+});
+
 test('replicas with jobs of their own erase them with one of them', async (t) => {
   const ground = await groundOf(t, { family: 'postgres', file: false, env: {} });
   if (ground === undefined) return;
