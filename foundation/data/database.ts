@@ -39,7 +39,10 @@ export interface DatabaseOptions {
   readonly driver: Family;
   /** Connection URL of PostgreSQL or MySQL (`DATABASE_URL`). */
   readonly url?: string;
-  /** Path of the SQLite file; its folder is created. `:memory:` (the default) lives as long as the process. */
+  /**
+   * Path of the SQLite file; its folder is created. `:memory:` (the default) lives as long as the process, and holds 1
+   * GiB at most.
+   */
   readonly file?: string;
   readonly log: Logger;
   readonly clock: Clock;

@@ -51,8 +51,8 @@ export interface KernelServices {
   /** This process: its plugins, its readiness and its log, for operators. */
   readonly deployment: Deployment;
   /**
-   * Opens a database of the plugin's own next to the gateway's: a SQLite file (its folder is made), or one in memory.
-   * It has no tables but what the plugin registers there, and is closed by the plugin (`scope.defer`).
+   * Opens a database of the plugin's own next to the gateway's: a SQLite file (its folder is made), or one in memory,
+   * of 1 GiB at most. It has no tables but what the plugin registers there; the plugin closes it (`scope.defer`).
    */
   openSqlite(file?: string): Promise<Database>;
   /** Absolute path of `SVC_DATA_DIR`: for files that this process keeps, and no other replica sees. */

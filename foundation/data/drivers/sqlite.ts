@@ -39,6 +39,9 @@ const PRAGMAS = [
   'wal_autocheckpoint = 4000',
 ];
 
+/** Pages of a database in memory at most, 1 GiB: above it, it is full, as a disk is, and the process goes on. */
+const MEMORY_PAGES = 262_144;
+
 const BEGIN = 'begin immediate';
 
 /** Opens (and creates) one SQLite file in WAL mode. Several processes may share it. */
@@ -81,6 +84,7 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   for (const pragma of PRAGMAS) {
     await connection.execute(`pragma ${pragma}`);
   }
+  if (inMemory) await connection.execute(`pragma max_page_count = ${MEMORY_PAGES}`);
   const writeAtOnce = transactor({
     orm,
     native: database,

@@ -46,6 +46,15 @@ test('SQLite runs with write-ahead log and foreign keys, in a folder that it mak
   t.deepEqual(await pragma('foreign_keys'), [{ foreign_keys: 1 }]);
 });
 
+test('a SQLite database in memory holds 1 GiB at most', async (t) => {
+  const fresh = await freshDatabase(t, 'sqlite');
+  if (fresh === undefined) return;
+  const database = await openDatabase({ ...fresh.options, file: ':memory:' });
+  t.teardown(() => database.close());
+  const pragma = async (name: string) => (await database.system().execute(`pragma ${name}`))[0]![name];
+  t.is((await pragma('max_page_count')) * (await pragma('page_size')), 1024 ** 3);
+});
+
 test('the files of a SQLite database are for their owner alone; those that are there keep their modes', async (t) => {
   const fresh = await freshDatabase(t, 'sqlite');
   if (fresh === undefined) return;
