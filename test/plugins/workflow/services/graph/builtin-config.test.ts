@@ -19,6 +19,9 @@ const copy = (title: string, config: JsonObject, ...problems: readonly string[])
   ...([title, 'files/copy', { fetch: 'a', ...config }, problems] as const),
 ];
 
+const headers = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'y']));
+
 const ROWS: readonly Row[] = [
   agent('a prompt', { prompt: 'Go' }),
   agent('all members', { prompt: 'Go', agent: 'writer', model: 'fast', max_iterations: 50 }),
@@ -44,6 +47,8 @@ const ROWS: readonly Row[] = [
   agent('an agent from the data', { prompt: 'Go', agent: '{{input.agent}}' }, 'template /agent'),
 
   service('a URL', {}),
+  service('64 headers', { headers: headers(64) }),
+  service('65 headers', { headers: headers(65) }, 'config-invalid /headers'),
   service('a URL from the data', { url: '{{input.url}}' }),
   service('a URL with templates in path and query', { url: 'HTTP://a.example/{{input.a}}?b={{input.b}}' }),
   service('a host from the data', { url: 'https://{{input.host}}/a' }),
