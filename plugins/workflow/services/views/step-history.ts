@@ -25,11 +25,11 @@ export function toStepHistory(record: StepRecord, events: readonly NewEvent[]): 
   for (const event of events) {
     if (event.type === 'step.started' || event.type === 'task.created') {
       close({ status: 'interrupted' });
-      open = begun(event, attempts.at(-1));
+      open = begun(event);
     } else {
       const status = ENDS[event.type];
       if (status === undefined) continue;
-      if (open === undefined && isWhole(event)) open = begun(event, attempts.at(-1));
+      if (open === undefined && isWhole(event)) open = begun(event);
       close({ status, ...ended(event) });
     }
   }
@@ -45,9 +45,9 @@ const ENDS: Partial<Record<NewEvent['type'], AttemptRecord['status']>> = {
   'step.cancelled': 'cancelled',
 };
 
-function begun({ data, createdAt }: NewEvent, before: AttemptRecord | undefined): AttemptRecord {
+function begun({ data, createdAt }: NewEvent): AttemptRecord {
   return {
-    attempt: numberIn(data, 'attempt') ?? (before?.attempt ?? 0) + 1,
+    attempt: numberIn(data, 'attempt') ?? 1,
     delivery: numberIn(data, 'delivery') || 1,
     status: 'running',
     started_at: timestamp(createdAt),
