@@ -45,7 +45,7 @@ const LISTED = {
   created_at: Timestamp,
   started_at: nullable({
     ...Timestamp,
-    description: 'When its first step began; null while it is pending',
+    description: 'When its first step began; null while it is pending, and where it was cancelled then',
     examples: ['2030-01-31T08:30:00.000Z'],
   }),
   completed_at: nullable(Timestamp),

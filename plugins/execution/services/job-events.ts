@@ -37,8 +37,9 @@ type Unnumbered = Omit<JobEvent, 'seq' | 'job_id'>;
  * once and in order, and returns the job's events for each: none, one or several. The same events of a run give the
  * same events of the job with the same numbers, for every caller and after any crash, so the latter are not stored.
  *
- * `job.started` comes with the first step, not with the run. A step that is delivered again after a crash emits no
- * second `step.started`; steps that no worker carries out (start and end) emit one like all others.
+ * `job.started` comes with the first step, not with the run, and not at all where a caller cancels before it. A step
+ * that is delivered again after a crash emits no second `step.started`; steps that no worker carries out (start and
+ * end) emit one like all others.
  */
 export function createJobEvents(jobId: string): (event: RunEventRecord) => readonly JobEvent[] {
   let seq = 0;
@@ -108,6 +109,7 @@ export function createJobEvents(jobId: string): (event: RunEventRecord) => reado
       held.push(...events);
       return [];
     }
+    if (event.type === 'run.cancelled') held = [];
     const before = held.map((one) => ({ ...one, created_at: event.created_at }));
     held = undefined;
     return [...before, ...events];

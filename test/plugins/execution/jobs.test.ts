@@ -120,7 +120,7 @@ for (const form of FORMS) {
     const ground = await groundOf(t, form);
     if (ground === undefined) return;
     const env = { ...ground.env, WORKFLOW_CONCURRENCY: '1' };
-    const { start, reaches, read, request, held, post } = await startJobs(t, { env });
+    const { start, reaches, read, request, held, post, eventsOf } = await startJobs(t, { env });
     const running = await start('test/hold');
     await until(() => held.has(running), 20_000);
     const pending = await start('test/shout', { text: 'x' });
@@ -150,6 +150,13 @@ for (const form of FORMS) {
     t.is((await request('/jobs?limit=9999')).body.limit, 100);
     t.is((await request('/jobs?limit=-1')).status, 400);
     t.is((await request('/jobs?status=lost')).status, 400);
+    const unbegun = await start('test/shout', { text: 'y' });
+    await post(`/jobs/${unbegun}/cancel`);
+    t.like(await read(unbegun), { status: 'cancelled', started_at: null });
+    t.deepEqual(
+      (await eventsOf(unbegun)).map(({ id, event }) => [id, event]),
+      [['1', 'job.cancelled']],
+    );
     held.get(running)!();
     for (const id of [running, pending]) await reaches(id, 'completed');
     t.is((await request('/jobs?status=completed')).body.total, 2);

@@ -37,7 +37,7 @@ export interface RunState {
    */
   readonly userId: string | null;
   readonly startedAt: number;
-  /** When a worker took its first step, or a person could; null while it waits for a worker. */
+  /** When a worker took its first step, or a person could; null where none did before its end, or until then. */
   readonly begunAt: number | null;
   readonly completedAt: number | null;
   readonly updatedAt: number;

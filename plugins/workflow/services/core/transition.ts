@@ -254,7 +254,10 @@ export class Transition {
   settle(): void {
     if (!isTerminal(this.#next.status)) this.#settleStatus(statusOf(this.#tally));
     const { running, waiting } = this.#tally;
-    if (this.#next.status !== 'running' || running + waiting > 0) this.#next.begunAt ??= this.facts.now;
+    const { status, error } = this.#next;
+    // What a caller cancels before it begins never does; what fails then has begun.
+    const isBegun = status === 'cancelled' ? error !== null : status !== 'running';
+    if (isBegun || running + waiting > 0) this.#next.begunAt ??= this.facts.now;
     if (this.#tally.running === 0) this.#next.owner = null;
   }
 

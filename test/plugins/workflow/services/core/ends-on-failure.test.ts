@@ -51,3 +51,18 @@ test('a run has begun once a worker took a step of it, or a person could', (t) =
   );
   t.is(asked.state.begunAt, asked.now);
 });
+
+test('a run that is cancelled before it begins never has begun', (t) => {
+  const graph = buildGraph({ start, a: auto(), end }, [
+    ['start', 'a'],
+    ['a', 'end'],
+  ]);
+  const pending = new TestRun(graph);
+  pending.cancel();
+  t.is(pending.state.begunAt, null);
+  const begun = new TestRun(graph);
+  begun.claim();
+  const { begunAt } = begun.state;
+  begun.cancel();
+  t.is(begun.state.begunAt, begunAt);
+});
