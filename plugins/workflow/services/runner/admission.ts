@@ -157,17 +157,17 @@ export class Admission {
     this.#isPulling = true;
     while (this.#isHungry) {
       this.#hasBacklog = false;
-      const { counts, store, log } = this.#core;
+      const { store, log } = this.#core;
       const limit = this.#appetite;
-      const { begun } = counts;
+      let isAnyDone: boolean;
       try {
-        await this.#pollDue(await store.due(limit), limit);
+        isAnyDone = await this.#pollDue(await store.due(limit), limit);
       } catch (error) {
         log.warn({ err: error }, 'due workflow runs could not be asked for; the next sweep asks again');
         break;
       }
-      // Due runs that cannot be begun would be found again and again: they are left to the sweeps.
-      if (counts.begun === begun) this.#hasBacklog = false;
+      // Due runs with which nothing can be done would be found again and again: they are left to the sweeps.
+      if (!isAnyDone) this.#hasBacklog = false;
     }
     this.#isPulling = false;
   }
@@ -177,13 +177,18 @@ export class Admission {
     return this.#hasBacklog && claimant !== undefined && waiting.size === 0 && slots.free > 0;
   }
 
-  /** Polls runs that are due; a full answer means that there are more. */
-  async #pollDue(due: readonly RunPlace[], limit: number, signal?: AbortSignal): Promise<void> {
+  /** Polls runs that are due; a full answer means that there are more. True when one of them is due no more. */
+  async #pollDue(due: readonly RunPlace[], limit: number, signal?: AbortSignal): Promise<boolean> {
     if (due.length >= limit) this.#hasBacklog = true;
     const { claimant, slots } = this.#core;
     const first = slots.free + AHEAD;
     if (claimant !== undefined) for (const place of due.slice(first)) this.#remember(place);
-    await forEachLimited(due.slice(0, first), POLLS_AT_ONCE, (place) => this.poll(place), signal);
+    let isAnyDone = false;
+    const poll = async (place: RunPlace) => {
+      if (await this.poll(place)) isAnyDone = true;
+    };
+    await forEachLimited(due.slice(0, first), POLLS_AT_ONCE, poll, signal);
+    return isAnyDone;
   }
 
   #remember(place: RunPlace): void {

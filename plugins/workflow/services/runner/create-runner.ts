@@ -48,7 +48,7 @@ export function createRunner(parts: RunnerParts): Runner {
     waiting,
     slots: new FairSlots(limits.concurrency, waiting),
     pauses: new Pauses(timers),
-    counts: { running: 0, begun: 0 },
+    counts: { running: 0 },
     get claimant() {
       return phase.isClosing ? undefined : lease.worker;
     },

@@ -101,8 +101,6 @@ export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   readonly counts: {
     /** Calls under way that count. */
     running: number;
-    /** Calls that were begun so far. */
-    begun: number;
   };
   /** How far the end is. */
   readonly phase: {

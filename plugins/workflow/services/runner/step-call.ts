@@ -49,7 +49,6 @@ export class StepCall {
     const { execute, timers, limits, metrics, counts } = this.#core;
     this.#isOver = false;
     counts.running += 1;
-    counts.begun += 1;
     const controller = new AbortController();
     this.#controller = controller;
     this.#cancelDeadline = timers.after(limits.stepTimeoutMs, () => {

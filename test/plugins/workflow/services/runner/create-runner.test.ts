@@ -218,6 +218,22 @@ test('the owner of a run begins the next attempt of one step while others are un
   t.is(owner.work('a').step.attempt, 2);
 });
 
+test('of many tasks that time out together one sweep finds all', async (t) => {
+  const world = new World(
+    buildGraph({ start, task: human({ timeoutMs: 60_000 }), end }, [
+      ['start', 'task'],
+      ['task', 'end'],
+    ]),
+  );
+  const replica = await world.replica({ hints: false });
+  const runs: string[] = [];
+  for (let count = 0; count < 500; count += 1) runs.push(await replica.run());
+  await world.time.advance(60_000);
+  await replica.sweepNow();
+  await settle();
+  t.is(runs.filter((runId) => world.step(runId, 'task').status !== 'failed').length, 0);
+});
+
 test('a human task is completed on a replica that does not own the run, and its owner goes on', async (t) => {
   const graph = buildGraph({ start, a: auto(), task: human(), b: auto(), end }, [
     ['start', 'a'],
