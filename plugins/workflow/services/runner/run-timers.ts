@@ -2,8 +2,13 @@ import type { RunPlace } from '../../contract/engine.ts';
 import type { RunState } from '../core/state.ts';
 import type { RunnerCore } from './runner.ts';
 
-/** The longest delay of a notification; the sweeps find what is later. */
+/** The longest delay of a timer of this process; the sweeps find what is later. */
 const MAX_DELAY_MS = 24 * 60 * 60 * 1000;
+/**
+ * Sweeps before which a timer ends that has a message of its own. Tasks wait for days, and thousands of such messages
+ * would fill the queue, which all tenants share: the sweeps find what is later.
+ */
+const SWEEPS_AHEAD = 12;
 /** A poll that came early by at most this much (two clocks never agree) is repeated. */
 const EARLY_MS = 5_000;
 
@@ -33,7 +38,7 @@ export class RunTimers {
    * @param before undefined if it is not known what they were notified of
    */
   notify(before: RunState | undefined, { owner, wakeAt }: RunState, now: number): void {
-    const { notifier, lease } = this.#core;
+    const { notifier, lease, limits } = this.#core;
     const owners = [before?.owner ?? null, owner];
     if (owners.some((one) => one !== null && one !== lease.worker)) notifier.changed(this.#place);
     if (wakeAt === null) return;
@@ -41,7 +46,7 @@ export class RunTimers {
     if (delay <= 0) {
       notifier.poll(this.#place);
       if (owner === null) this.#core.noteBacklog();
-    } else if (wakeAt !== before?.wakeAt && delay <= MAX_DELAY_MS) {
+    } else if (wakeAt !== before?.wakeAt && delay <= limits.sweepIntervalMs * SWEEPS_AHEAD) {
       notifier.poll(this.#place, delay);
     }
   }

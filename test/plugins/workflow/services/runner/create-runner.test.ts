@@ -234,6 +234,22 @@ test('of many tasks that time out together one sweep finds all', async (t) => {
   t.is(runs.filter((runId) => world.step(runId, 'task').status !== 'failed').length, 0);
 });
 
+test('a timer that ends after more than twelve sweeps has no message of its own', async (t) => {
+  const tasks = (timeoutMs: number) =>
+    buildGraph({ start, task: human({ timeoutMs }), end }, [
+      ['start', 'task'],
+      ['task', 'end'],
+    ]);
+  for (const [ms, hints] of [
+    [60_000, 1],
+    [60_001, 0],
+  ] as const) {
+    const replica = await new World(tasks(ms)).replica();
+    await replica.run();
+    t.is(replica.hints.length, hints);
+  }
+});
+
 test('a human task is completed on a replica that does not own the run, and its owner goes on', async (t) => {
   const graph = buildGraph({ start, a: auto(), task: human(), b: auto(), end }, [
     ['start', 'a'],
