@@ -13,6 +13,8 @@ export interface BodyReading {
   readonly explain: (error: unknown) => unknown;
   /** Bytes that it must have; default: however many come. */
   readonly bytes?: number;
+  /** Bytes that it may have; default: however many come. */
+  readonly most?: number;
 }
 
 /** The body with those bounds. Destroying it destroys `raw`. */
@@ -28,7 +30,7 @@ export function readBody(raw: Readable, reading: BodyReading): Readable {
 
 async function* piecesOf(
   raw: Readable,
-  { silenceMs, what, explain, bytes }: BodyReading,
+  { silenceMs, what, explain, bytes, most = Number.POSITIVE_INFINITY }: BodyReading,
 ): AsyncGenerator<Buffer, void> {
   const pieces = raw.iterator();
   let size = 0;
@@ -37,6 +39,7 @@ async function* piecesOf(
       const { done, value } = await within(silenceMs, what, pieces.next());
       if (done === true) break;
       size += value.length;
+      if (size > most) throw new Error(`${what} gave more than ${most} bytes`);
       yield value;
     }
     if (bytes !== undefined && size !== bytes)

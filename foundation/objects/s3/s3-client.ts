@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { S3, S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
 import { DeadlineError, orAborted } from '../../base/deadline.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
@@ -17,6 +17,8 @@ export type S3Sdk = typeof import('@aws-sdk/client-s3');
 const CONNECT_MS = 5_000;
 const ATTEMPTS = 3;
 const NO_LOG = { trace() {}, debug() {}, info() {}, error() {} };
+/** Bytes of an answer that is no object; the SDK keeps all of it in memory. A list of 1,000 objects has far less. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** Each object that is being read holds one. */
 const CONNECTIONS = 200;
 
@@ -26,7 +28,7 @@ const CONNECTIONS = 200;
  */
 export function createS3Client(sdk: S3Sdk, url: S3Url, log: Pick<Logger, 'warn'>): S3 {
   const agent = { keepAlive: true, maxSockets: CONNECTIONS };
-  return new sdk.S3({
+  const client = new sdk.S3({
     ...(url.region === undefined ? {} : { region: url.region }),
     ...(url.endpoint === undefined ? {} : elsewhere(url.endpoint)),
     forcePathStyle: url.pathStyle,
@@ -41,6 +43,33 @@ export function createS3Client(sdk: S3Sdk, url: S3Url, log: Pick<Logger, 'warn'>
       ...NO_LOG,
       warn: (...content) => log.warn(`S3: ${content.filter((each) => typeof each === 'string').join(' ')}`),
     },
+  });
+  // Innermost, before the SDK reads the answer.
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (request) => {
+        const result = await next(request);
+        boundAnswer(result.response as Answer, commandName === 'GetObjectCommand');
+        return result;
+      },
+    { step: 'deserialize', priority: 'low', name: 'boundAnswer' },
+  );
+  return client;
+}
+
+interface Answer {
+  readonly statusCode: number;
+  body?: unknown;
+}
+
+function boundAnswer(answer: Answer, isObject: boolean): void {
+  if (!(answer.body instanceof Readable) || (isObject && answer.statusCode < 300)) return;
+  answer.body = readBody(answer.body, {
+    silenceMs: SILENCE_MS,
+    what: 'an answer of S3',
+    signal: undefined,
+    explain: (error) => error,
+    most: MAX_ANSWER_BYTES,
   });
 }
 

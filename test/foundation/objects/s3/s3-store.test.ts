@@ -124,6 +124,39 @@ test('a store that ignores where a list goes on does not keep its readers for ev
   t.regex((error!.cause as Error).message, /ignores StartAfter/);
 });
 
+for (const [what, status] of [
+  ['a list', 200],
+  ['a refusal', 403],
+] as const) {
+  test(`${what} that does not end is given up, and not kept in memory`, async (t) => {
+    let sent = 0;
+    const endless = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'content-type': 'application/xml' });
+      const key = '<Contents><Key>acme/a</Key><Size>1</Size><ETag>"e"</ETag></Contents>'.repeat(1000);
+      const keys = new Readable({
+        read() {
+          sent += key.length;
+          // Where nobody stops reading, the test ends and fails.
+          this.push(sent > 64 * MIB ? null : key);
+        },
+      });
+      pipeline(keys, response, () => {});
+    }).listen(0, '127.0.0.1');
+    await once(endless, 'listening');
+    t.teardown(() => endless.close());
+    const { port } = endless.address() as net.AddressInfo;
+    const { objects } = await openForTest(
+      t,
+      `s3://objects?endpoint=http://127.0.0.1:${port}&region=eu-west-1`,
+    );
+    const error = await t.throwsAsync<GatewayError>(objects.forTenant('acme').list(''), {
+      code: 'objects.unavailable',
+    });
+    t.regex((error!.cause as Error).message, /more than 8388608 bytes/);
+  });
+}
+
 test('a missing bucket is not an empty one', async (t) => {
   const server = await startS3Server(t);
   const { objects } = await openForTest(t, server.url.replace('test-objects', 'another-bucket'));
