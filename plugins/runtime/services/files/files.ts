@@ -160,19 +160,23 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
     /** @throws file.not-found, file.forbidden */
     find,
 
-    /** The content of a file. Throws `file.not-found` where it is gone, and what the object store throws. */
+    /**
+     * The content of a file. Throws `file.not-found` where it is gone, or has another size than the client is told: it
+     * would wait for the rest. And what the object store throws.
+     */
     async open(
       tenantId: string,
-      { id }: Pick<FileRecord, 'id'>,
+      { id, size }: Pick<FileRecord, 'id' | 'size'>,
       range: ByteRange | undefined,
       signal: AbortSignal,
     ): Promise<Readable> {
       const wanted = range === undefined ? { signal } : { range, signal };
       const found = await objects.forTenant(tenantId).get(contentKey(id), wanted);
-      if (found !== undefined) return found.body;
+      if (found?.info.size === size) return found.body;
+      found?.body.destroy();
       log.error(
-        { tenant_id: tenantId, file_id: id },
-        'the content of a file is not in the object store that this replica uses',
+        { tenant_id: tenantId, file_id: id, bytes: size, found: found?.info.size },
+        'the content of a file is not, or not as a whole, in the object store that this replica uses',
       );
       throw FileErrors.notFound('The content of the file is gone');
     },

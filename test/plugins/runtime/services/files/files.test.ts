@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import type { TenantEntityManager } from '../../../../../foundation/data/database.ts';
 import { ObjectErrors } from '../../../../../foundation/objects/object-errors.ts';
@@ -49,6 +50,22 @@ test('content that cannot be deleted is left to the clean-up, with a word in the
   const files = createFiles({ ...services, objects, log, maxSize: 1 });
   await t.notThrowsAsync(files.discard(TENANT, file));
   t.like(warnings, { 0: { tenant_id: TENANT, file_id: file.id }, length: 1 });
+});
+
+test('content of another size than was stored is not sent, with a word in the log', async (t) => {
+  const { services, file } = await received(t);
+  const lines: object[] = [];
+  const log = { error: (fields: object) => lines.push(fields) } as never;
+  const files = createFiles({ ...services, log, maxSize: 1000 });
+  const whole = await files.open(TENANT, { id: file.id, size: 5 }, undefined, signal);
+  t.is(await text(whole), 'hello');
+  const part = await files.open(TENANT, { id: file.id, size: 5 }, { start: 1, end: 2 }, signal);
+  t.is(await text(part), 'el');
+  await services.objects.forTenant(TENANT).put(contentKey(file.id), 'hel');
+  await t.throwsAsync(files.open(TENANT, { id: file.id, size: 5 }, undefined, signal), {
+    code: 'file.not-found',
+  });
+  t.like(lines, { 0: { file_id: file.id, bytes: 5, found: 3 }, length: 1 });
 });
 
 test('a tenant has a bounded number of files, and needs object storage', async (t) => {
