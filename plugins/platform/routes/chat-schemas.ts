@@ -16,6 +16,8 @@ const MAX_PARTS = 1024;
 
 /** Allows members that the gateway does not know. */
 const OPEN = { additionalProperties: true } as const;
+/** The same in requests, with a bound: what is copied on its way to the provider is copied member by member. */
+const OPEN_REQUEST = { ...OPEN, maxProperties: 256 } as const;
 
 /** A part of a message. */
 export const ContentPart = Type.Object(
@@ -23,7 +25,7 @@ export const ContentPart = Type.Object(
     type: Type.String({ minLength: 1, description: 'text, image_url, input_audio, file …' }),
     text: Type.Optional(Type.String()),
   },
-  OPEN,
+  OPEN_REQUEST,
 );
 
 /** A call of a tool. */
@@ -31,9 +33,9 @@ export const ToolCall = Type.Object(
   {
     id: Type.String(),
     type: Type.Optional(Type.String()),
-    function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String() }, OPEN)),
+    function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String() }, OPEN_REQUEST)),
   },
-  OPEN,
+  OPEN_REQUEST,
 );
 
 const Message = Type.Object(
@@ -46,7 +48,7 @@ const Message = Type.Object(
     tool_calls: Type.Optional(nullable(Type.Array(ToolCall, { maxItems: MAX_TOOLS }))),
     tool_call_id: Type.Optional(nullable(Type.String())),
   },
-  OPEN,
+  OPEN_REQUEST,
 );
 
 const Tool = Type.Object(
@@ -60,11 +62,11 @@ const Tool = Type.Object(
           parameters: Type.Optional(Type.Unsafe({ type: ['object', 'null'], additionalProperties: true })),
           strict: Type.Optional(nullable(Type.Boolean())),
         },
-        OPEN,
+        OPEN_REQUEST,
       ),
     ),
   },
-  OPEN,
+  OPEN_REQUEST,
 );
 
 const MESSAGES = [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }];
@@ -81,24 +83,24 @@ const members = {
   n: Type.Optional(Type.Unsafe({ enum: [1, null], description: 'One answer per request' })),
   tools: Type.Optional(nullable(Type.Array(Tool, { maxItems: MAX_TOOLS }))),
   tool_choice: Type.Optional(
-    Type.Union([Type.String(), Type.Object({ type: Type.String() }, OPEN), Type.Null()], {
+    Type.Union([Type.String(), Type.Object({ type: Type.String() }, OPEN_REQUEST), Type.Null()], {
       description: 'none, auto, required, or a tool',
     }),
   ),
   parallel_tool_calls: Type.Optional(nullable(Type.Boolean())),
-  response_format: Type.Optional(nullable(Type.Object({ type: Type.String() }, OPEN))),
+  response_format: Type.Optional(nullable(Type.Object({ type: Type.String() }, OPEN_REQUEST))),
   seed: Type.Optional(nullable(Type.Integer())),
   user: Type.Optional(nullable(Type.String())),
   stream: Type.Optional(nullable(Type.Boolean())),
   stream_options: Type.Optional(
-    nullable(Type.Object({ include_usage: Type.Optional(nullable(Type.Boolean())) }, OPEN)),
+    nullable(Type.Object({ include_usage: Type.Optional(nullable(Type.Boolean())) }, OPEN_REQUEST)),
   ),
   store: Type.Optional(nullable(Type.Boolean())),
 };
 
 /** The body of a chat completion: the request of the model port, and `store`, which is meant for the gateway alone. */
 export const ChatCompletionRequest = Type.Unsafe<ChatRequest & { readonly store?: boolean | null }>(
-  Type.Object(members, { ...OPEN, examples: [{ model: 'default', messages: MESSAGES }] }),
+  Type.Object(members, { ...OPEN_REQUEST, examples: [{ model: 'default', messages: MESSAGES }] }),
 );
 
 /** Lower-case name of the header that carries the session's id, both ways. */
@@ -204,7 +206,7 @@ export const AgentChatRequest = Type.Unsafe<AgentClientRequest>(
       ),
       include_agentic_blocks: Type.Optional(nullable(Type.Boolean({ description: 'Tell the steps too' }))),
     },
-    { ...OPEN, examples: [{ messages: MESSAGES, include_agentic_blocks: true }] },
+    { ...OPEN_REQUEST, examples: [{ messages: MESSAGES, include_agentic_blocks: true }] },
   ),
 );
 

@@ -43,3 +43,27 @@ test('a number that is too large is refused by its name, wherever it is', async 
   }
   t.is(provider.requests.length, 0);
 });
+
+test('more members than any provider knows are refused, each of which would be copied on its way', async (t) => {
+  const { chat, provider } = await startChat(t);
+  const named = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, at]));
+  const text = { role: 'user', content: 'Hi' };
+  const refused = [
+    [{ ...named(256), messages: [text] }, /must have at most 256 members/],
+    [{ messages: [text, { ...text, ...named(255) }] }, /messages\[1\] must have at most 256 members/],
+    [
+      { messages: [text], tools: [{ type: 'function', function: { name: 'f', ...named(256) } }] },
+      /tools\[0\]/,
+    ],
+  ] as const;
+  for (const path of [COMPLETIONS, AGENT]) {
+    for (const [more, message] of refused) {
+      const { status, body } = await chat(more, { path });
+      t.is(status, 400, path);
+      t.regex(body.error.message, message);
+    }
+  }
+  t.is(provider.requests.length, 0);
+  t.is((await chat({ ...named(250), messages: [text] })).status, 200);
+});
