@@ -49,14 +49,16 @@ export class EntityRegistry {
       });
     const come = generations.flatMap(([, { schemas }]) => schemas);
     try {
+      // Before the ORM is touched: what is refused here may be an entity that another owner uses.
       this.#assertFree('', come, []);
+    } catch {
+      return;
+    }
+    try {
       this.#orm.discoverEntity(come);
     } catch {
-      const met = come.filter((schema) => schema instanceof EntitySchema);
-      this.#orm.discoverEntity(
-        [],
-        met.map(({ meta }) => meta.class),
-      );
+      const classes = come.map(({ meta }) => meta.class);
+      this.#orm.discoverEntity([], classes);
       return;
     }
     for (const [name, generation] of generations) this.#owners.set(name, [generation]);

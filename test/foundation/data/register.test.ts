@@ -287,3 +287,17 @@ eachDatabase(
     }
   },
 );
+
+eachDatabase(
+  test,
+  'an entity in use that another owner announces as its own stays that of the first',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    await database.register(notes);
+    await seed(database);
+    database.announce([{ name: 'wrong', entities: notes.entities }]);
+    t.is(await database.forTenant(TENANT_A).count(Note), 1);
+    await t.throwsAsync(database.register({ ...notes, owner: 'wrong' }), { message: /is taken by/ });
+    t.is(await database.forTenant(TENANT_A).count(Note), 1);
+  },
+);

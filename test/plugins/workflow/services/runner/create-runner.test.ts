@@ -3,6 +3,11 @@ import { StepFailure } from '../../../../../plugins/workflow/contract.ts';
 import { auto, buildGraph, chain, end, fork, human, start } from '../core/graph-builder.ts';
 import { instantly, newRun, settle, World } from './world.ts';
 
+const taskOfAMinute = buildGraph({ start, task: human({ timeoutMs: 60_000 }), end }, [
+  ['start', 'task'],
+  ['task', 'end'],
+]);
+
 test('a run goes through all of its steps with one commit a step', async (t) => {
   const world = new World(chain(3));
   const replica = await world.replica({ execute: instantly });
@@ -219,12 +224,7 @@ test('the owner of a run begins the next attempt of one step while others are un
 });
 
 test('of many tasks that time out together one sweep finds all', async (t) => {
-  const world = new World(
-    buildGraph({ start, task: human({ timeoutMs: 60_000 }), end }, [
-      ['start', 'task'],
-      ['task', 'end'],
-    ]),
-  );
+  const world = new World(taskOfAMinute);
   const replica = await world.replica({ hints: false });
   const runs: string[] = [];
   for (let count = 0; count < 500; count += 1) runs.push(await replica.run());
@@ -312,12 +312,7 @@ test('a task times out when its time is over, and the run goes on', async (t) =>
 });
 
 test('a timer of which nobody was told is found by a sweep', async (t) => {
-  const world = new World(
-    buildGraph({ start, task: human({ timeoutMs: 60_000 }), end }, [
-      ['start', 'task'],
-      ['task', 'end'],
-    ]),
-  );
+  const world = new World(taskOfAMinute);
   const replica = await world.replica({ hints: false });
   const runId = await replica.run();
   await world.time.advance(60_000);
