@@ -90,7 +90,7 @@ export function createDeployment(world: World): Deployment {
     });
     return {
       store: connection,
-      clock: new DatabaseClock(connection.now, process.timers),
+      clock: new DatabaseClock(clockError(process.name, connection.now), process.timers),
       graphs: { get: async (_tenantId, versionId) => versions.get(versionId)!.compiled },
       execute: createExecute({
         process,
@@ -128,6 +128,27 @@ export function createDeployment(world: World): Deployment {
             world.violate(`${process.name} told event ${seq} of ${state.id}, which is not stored`);
         }
       },
+    };
+  }
+
+  /**
+   * Notes how far the process's idea of the store's clock may be off: by half of the time that the first answer took,
+   * and by what its own clock drifts until the next, which corrects it to within the time that this one took.
+   */
+  function clockError(name: string, ask: () => Promise<number>): () => Promise<number> {
+    const { drift } = profile.faults;
+    let last: { readonly at: number; readonly errorMs: number } | undefined;
+    let worst = 0;
+    const drifted = ({ at, errorMs }: NonNullable<typeof last>) => errorMs + (scheduler.now - at) * drift;
+    world.clockErrors.set(name, () => Math.max(worst, last === undefined ? 0 : drifted(last)));
+    return async () => {
+      const asked = scheduler.now;
+      const answer = await ask();
+      const tookMs = (scheduler.now - asked) * (1 + drift);
+      const errorMs = last === undefined ? tookMs / 2 : drifted(last);
+      worst = Math.max(worst, errorMs);
+      last = { at: scheduler.now, errorMs: Math.min(errorMs, tookMs) };
+      return answer;
     };
   }
 

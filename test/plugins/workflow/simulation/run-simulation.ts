@@ -86,6 +86,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     deliveries: createDeliveries(profile.limits.concurrency),
     tampering: options.tampering ?? {},
     members: new Set(),
+    clockErrors: new Map(),
     createRunner: options.createRunner ?? createRunner,
     faults: () => (isTroubled ? profile.faults : healed),
     count,
@@ -101,7 +102,11 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
       observe(write) {
         const { state } = write.after;
         const wrong = [
-          ...checkState(write, now(), MAX_LOST),
+          ...checkState(write, {
+            now: now(),
+            clockErrorMs: world.clockErrors.get(write.writer)!(),
+            maxLost: MAX_LOST,
+          }),
           ...checkRouting(write, versions.get(state.versionId)!.graph),
           ...world.deliveries.wrote(write, world.store, scheduler.now),
         ];

@@ -45,6 +45,8 @@ export interface World {
   readonly tampering: Tampering;
   /** All processes that have not vanished. */
   readonly members: Set<Member>;
+  /** By process: milliseconds that its idea of the store's clock may have been off at most. */
+  readonly clockErrors: Map<string, () => number>;
   readonly createRunner: (parts: RunnerParts) => Runner;
   /** What the store's clock shows. */
   storeNow(): number;

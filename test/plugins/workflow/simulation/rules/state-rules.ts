@@ -19,17 +19,19 @@ const NEXT: Readonly<Record<StepStatus | 'none', readonly StepStatus[]>> = {
   cancelled: [],
 };
 
-/**
- * How far a process's idea of the store's clock may be off, in milliseconds: by half of the time that the first answer
- * took.
- */
-const CLOCK_ERROR_MS = 7000;
+/** What is known beside a write. */
+export interface Known {
+  /** What the store's clock shows. */
+  readonly now: number;
+  /** Milliseconds that the writer's idea of it may have been off. */
+  readonly clockErrorMs: number;
+  /** How often an attempt may be lost and go on. */
+  readonly maxLost: number;
+}
 
-/**
- * Says what is wrong with one write, whoever made it. `now` is the store's clock, `maxLost` how often an attempt may be
- * lost and go on.
- */
-export function checkState(write: StoredWrite, now: number, maxLost: number): string[] {
+/** Says what is wrong with one write, whoever made it. */
+export function checkState(write: StoredWrite, known: Known): string[] {
+  const { maxLost } = known;
   const { before, after, events, believed } = write;
   const state = after.state;
   const wrong: string[] = [];
@@ -77,7 +79,7 @@ export function checkState(write: StoredWrite, now: number, maxLost: number): st
   if ((state.owner !== null) !== has('running')) {
     wrong.push(`the owner is ${state.owner} and ${has('running') ? 'steps are' : 'no step is'} running`);
   }
-  wrong.push(...checkWakeAt(state, now));
+  wrong.push(...checkWakeAt(state, known));
   return wrong;
 }
 
@@ -113,12 +115,12 @@ function checkStep(before: StepState | undefined, step: StepState, maxLost: numb
 }
 
 /** Somebody has to look at a run that has open work and no owner, and whenever a task times out. */
-function checkWakeAt(state: RunState, now: number): string[] {
+function checkWakeAt(state: RunState, { now, clockErrorMs }: Known): string[] {
   let latest = Number.POSITIVE_INFINITY;
   for (const step of state.steps.values()) {
     if (step.status === 'waiting' && step.dueAt !== null) latest = Math.min(latest, step.dueAt);
     if (step.status === 'pending' && state.status !== 'paused' && state.owner === null) {
-      latest = Math.min(latest, Math.max(now + CLOCK_ERROR_MS, step.readyAt ?? now));
+      latest = Math.min(latest, Math.max(now + clockErrorMs, step.readyAt ?? now));
     }
   }
   if (latest === Number.POSITIVE_INFINITY || (state.wakeAt !== null && state.wakeAt <= latest)) return [];
