@@ -64,7 +64,10 @@ export function createWorkerLeases(
   return {
     async join(worker, leaseMs) {
       await followClock(leaseMs);
-      const until = sql`${await nowSql(database)} + ${leaseMs}`;
+      const now = await nowSql(database);
+      await run(sql`delete from ${workers} where expires_at < ${now} - ${REMEMBERED_MS}
+        and not exists (select 1 from ${runs} where owner = ${workers}.id)`);
+      const until = sql`${now} + ${leaseMs}`;
       await run(sql`insert into ${workers} (id, expires_at) values (${worker}, ${until})
         ${isThere} expires_at = ${until}`);
     },
@@ -77,9 +80,7 @@ export function createWorkerLeases(
     },
 
     async leave(worker) {
-      const now = await nowSql(database);
-      await run(sql`delete from ${workers} where id = ${worker} or (expires_at < ${now} - ${REMEMBERED_MS}
-        and not exists (select 1 from ${runs} where owner = ${workers}.id))`);
+      await run(sql`delete from ${workers} where id = ${worker}`);
     },
   };
 }

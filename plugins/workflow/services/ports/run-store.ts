@@ -47,11 +47,11 @@ export interface RunStore {
   owned(worker: string): Promise<readonly (RunPlace & { readonly revision: number })[]>;
   /**
    * Registers a worker, with a lease of `leaseMs` by the database's clock. What that clock has put off while it was
-   * ahead is found again.
+   * ahead is found again, and workers that have been dead for long and own nothing are removed.
    */
   join(worker: string, leaseMs: number): Promise<void>;
   /** Renews its lease. False when the lease had expired: other workers may have its runs. */
   renew(worker: string, leaseMs: number): Promise<boolean>;
-  /** Removes a worker, and workers that have been dead for long and own nothing. */
+  /** Removes a worker. */
   leave(worker: string): Promise<void>;
 }

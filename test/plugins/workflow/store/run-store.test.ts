@@ -83,19 +83,19 @@ eachDatabase(test, 'writes of others commit with a step, or not at all', async (
   t.is((await store.read(place))?.steps.size, 2);
 });
 
-eachDatabase(test, 'who leaves takes long dead workers along, but those that own runs', async (t, fresh) => {
+eachDatabase(test, 'who joins removes long dead workers, but those that own runs', async (t, fresh) => {
   const { database, tables } = await storeKit(t, fresh);
   const store = createRunStore({ database, tables });
-  for (const worker of ['long dead', 'dead owner', 'leaving', 'alive']) await store.join(worker, 60_000);
+  for (const worker of ['long dead', 'dead owner', 'alive']) await store.join(worker, 60_000);
   await store.create({ state: runOf({ owner: 'dead owner' }), events: [], sinks: [] });
   const hoursAgo = (await database.now()) - 4 * 3_600_000;
   const dead = { id: { $in: ['long dead', 'dead owner'] } };
   await database.system().nativeUpdate(tables.workers, dead, { expiresAt: hoursAgo });
-  await store.leave('leaving');
+  await store.join('new', 60_000);
   const left = await database.system().find(tables.workers, {}, { orderBy: { id: 'asc' } });
   t.deepEqual(
     left.map(({ id }) => id),
-    ['alive', 'dead owner'],
+    ['alive', 'dead owner', 'new'],
   );
 });
 
