@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { FAMILIES, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { ALL_FAMILIES, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { runGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { chosen } from '../support/sample.ts';
 
@@ -16,7 +16,7 @@ async function migrate(
   return runGatewayProcess(t, folder, { ...fresh?.environment, ...env }, MIGRATE_ONLY);
 }
 
-for (const family of chosen('migrate only', FAMILIES, 1)) {
+for (const family of chosen('migrate only', ALL_FAMILIES, 1)) {
   test(`${family}: --migrate-only makes every table, serves nothing, and may be repeated`, async (t) => {
     const fresh = await freshDatabase(t, family);
     if (fresh === undefined) return;

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Family } from '../../foundation/data/family.ts';
 import { startReceiver, verify } from '../plugins/runtime/webhook-kit.ts';
 import { output } from '../scripts/deploy/deployment-files.ts';
-import { FAMILIES, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { ALL_FAMILIES, FAMILIES, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { send } from '../support/request.ts';
 import { layOut, leaveRecords, roleFor } from './backup-deployment.ts';
@@ -62,7 +62,7 @@ for (const family of FAMILIES) {
     const follow = async (shell: Shell, part: Part) => {
       let said = '';
       for (const block of blocks.filter(({ marks }) => marks.includes(part))) {
-        if (FAMILIES.some((other) => other !== family && block.marks.includes(other))) continue;
+        if (ALL_FAMILIES.some((other) => other !== family && block.marks.includes(other))) continue;
         const file = markOf(block, 'file');
         if (file === undefined) said = await shell.run(here(block.text));
         else await writeFile(path.join(folder, file), `${here(block.text)}\n`, { mode: 0o600 });

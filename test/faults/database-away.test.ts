@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
-import { gatewayDatabase } from '../support/databases.ts';
+import { gatewayDatabase, SERVER_FAMILIES } from '../support/databases.ts';
 import {
   FEW_PLUGINS,
   startGatewayProcess,
@@ -32,7 +32,7 @@ async function setUp(t: ExecutionContext, family: 'postgres' | 'mysql'): Promise
 const isReady = async ({ request }: TestGateway) =>
   (await request('/health/ready', { token: null })).status === 200;
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: while the database is away the gateway lives, says so, and comes back by itself`, async (t) => {
     const parts = await setUp(t, family);
     if (parts === undefined) return;
@@ -84,7 +84,7 @@ for (const family of ['postgres', 'mysql'] as const) {
   });
 }
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: a database that goes silent is told by readiness, and nobody waits for it without an end`, async (t) => {
     const parts = await setUp(t, family);
     if (parts === undefined) return;

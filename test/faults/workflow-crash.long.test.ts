@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Family } from '../../foundation/data/family.ts';
-import { type FreshDatabase, gatewayDatabase } from '../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase, SERVER_FAMILIES } from '../support/databases.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { sample } from '../support/sample.ts';
 import { until } from '../support/until.ts';
@@ -179,7 +179,7 @@ test('sqlite: kill -9 at every boundary of the writes of a run loses nothing and
   t.true(sum >= all.length - 4, `killed at ${sum} of ${all.length} boundaries`);
 });
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: kill -9 at every boundary of the writes of a run loses nothing and repeats only what was in flight`, async (t) => {
     t.timeout(40 * PATIENCE_MS);
     const stage = await setUp(t, family);

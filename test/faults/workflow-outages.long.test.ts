@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { startOwnRedis } from '../kernel/limits/own-redis.ts';
-import { type FreshDatabase, gatewayDatabase } from '../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase, SERVER_FAMILIES } from '../support/databases.ts';
 import { sample } from '../support/sample.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
@@ -84,7 +84,7 @@ async function check(
   t.is(Number(counted!.uses), stories.length, 'the usage of each agent task is recorded once');
 }
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: a connection that breaks at any boundary of the writes of a run loses and repeats nothing`, async (t) => {
     // Where the lease of the worker lives on, what was in flight stays in flight.
     const env = { WORKFLOW_LEASE: '60s', WORKFLOW_SWEEP_INTERVAL: '1s' };

@@ -13,7 +13,19 @@ import { lend, lendEmpty } from './database-pool.ts';
 import { chosen, SEED } from './sample.ts';
 import { available } from './services.ts';
 
-export const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
+export const ALL_FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
+
+/**
+ * The servers that tests are declared for: both, and with `TEST_DATABASES=two`, outside of `npm run test:long`, the one
+ * that the seed chooses.
+ */
+export const SERVER_FAMILIES =
+  process.env.TEST_DATABASES === 'two'
+    ? chosen('server', ['postgres', 'mysql'] as const, 1)
+    : (['postgres', 'mysql'] as const);
+
+/** The families that tests are declared for. */
+export const FAMILIES: readonly Family[] = ['sqlite', ...SERVER_FAMILIES];
 
 const SERVERS = {
   postgres: { service: 'postgres', url: 'postgres://root@127.0.0.1:5432' },
@@ -94,7 +106,7 @@ export function sampledGatewayDatabase(test: TestFn | SerialFn, title: string, r
     t.log(`TEST_SEED=${SEED}`);
     return run(t, fresh);
   };
-  each(test, title, gatewayDatabase, withSeed, chosen(title, FAMILIES, 1));
+  each(test, title, gatewayDatabase, withSeed, chosen(title, ALL_FAMILIES, 1));
 }
 
 /** Defines one test per family; each run has an empty database of its own. */

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../foundation/base/clock.ts';
 import { manualClock } from '../../../testing/index.ts';
-import { type FreshDatabase, gatewayDatabase } from '../../support/databases.ts';
+import { type FreshDatabase, gatewayDatabase, SERVER_FAMILIES } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BINDINGS, Browser, channelEnv, linkOf, makeApp, messengerOf, startChannels } from './channel-kit.ts';
 
@@ -24,7 +24,7 @@ async function endsInTime(t: ExecutionContext, status: () => Promise<number>): P
   t.is(await status(), 401);
 }
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: link, start, callback and what follows may reach any replica, and what ends a session ends it on all`, async (t) => {
     const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;

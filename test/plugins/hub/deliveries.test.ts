@@ -4,7 +4,7 @@ import { systemClock } from '../../../foundation/base/clock.ts';
 import { openHubDatabase } from '../../../plugins/hub/services/open-database.ts';
 import { createDeliveryStore } from '../../../plugins/hub/store/deliveries.ts';
 import { DeliveryTable } from '../../../plugins/hub/store/tables.ts';
-import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase, SERVER_FAMILIES } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BOTH, SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
 import {
@@ -375,7 +375,7 @@ eachGatewayDatabase(test, 'keys outlive an exchange of the key that encrypts the
   t.is(made.body.signing_key_id, keys[0].key_id, JSON.stringify(made.body));
 });
 
-for (const family of ['postgres', 'mysql'] as const)
+for (const family of SERVER_FAMILIES)
   test(`${family}: replicas whose clocks differ take no delivery from each other`, async (t) => {
     const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;
@@ -393,7 +393,7 @@ for (const family of ['postgres', 'mysql'] as const)
     t.is(slow.got.length, 1);
   });
 
-for (const family of ['postgres', 'mysql'] as const)
+for (const family of SERVER_FAMILIES)
   test(`${family}: a subscriber gets one event after the other, whichever replica took them`, async (t) => {
     const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;

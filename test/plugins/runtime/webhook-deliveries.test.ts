@@ -5,7 +5,7 @@ import { DeliverWebhook } from '../../../plugins/runtime/services/webhooks/deliv
 import { createWebhookEvents } from '../../../plugins/runtime/services/webhooks/webhook-events.ts';
 import { DeliveryTable, LogTable, logWrite } from '../../../plugins/runtime/store/webhooks.ts';
 import type { TestGateway } from '../../../testing/index.ts';
-import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase, SERVER_FAMILIES } from '../../support/databases.ts';
 import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 import { settled, until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
@@ -286,7 +286,7 @@ eachGatewayDatabase(
   },
 );
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: of two replicas one delivers each event, and both know of changes`, async (t) => {
     const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;

@@ -14,7 +14,12 @@ import { GeneTable } from '../../../../plugins/evolution/store/tables.ts';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
 import { bundledPlugins, manualClock, memoryObjects, type TestGateway } from '../../../../testing/index.ts';
-import { eachGatewayDatabase, type FreshDatabase, gatewayDatabase } from '../../../support/databases.ts';
+import {
+  eachGatewayDatabase,
+  type FreshDatabase,
+  gatewayDatabase,
+  SERVER_FAMILIES,
+} from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { geneRow } from '../../../support/gene-rows.ts';
 import { until } from '../../../support/until.ts';
@@ -240,7 +245,7 @@ test('what comes late for a purged tenant is removed by a later look, for two da
   t.deepEqual(await left(), [1, 1], 'by then all that was under way has long ended');
 });
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: a replica whose clock is ahead of the database purges nothing before its time`, async (t) => {
     const fresh = await gatewayDatabase(t, family);
     if (fresh === undefined) return;

@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { SERVER_FAMILIES } from '../../../../support/databases.ts';
 import { outcome, TENANT, turnReplicas, wanted } from './turn-replicas.ts';
 
 const TURN = fileURLToPath(new URL('turn-process.ts', import.meta.url));
 const ADMIN = { identityId: 'admin', isAdmin: true };
 
-for (const family of ['postgres', 'mysql'] as const) {
+for (const family of SERVER_FAMILIES) {
   test(`${family}: the session of a process that was killed in its turn goes on within the wait`, async (t) => {
     t.timeout(90_000);
     const opened = await turnReplicas(t, family);
