@@ -23,6 +23,7 @@ const File = Type.Object({
   version: Type.Integer(),
   skills: Type.Record(Type.String(), Entry),
   removed: Type.Array(Type.String()),
+  rebuilt: Type.Optional(Type.Boolean()),
 });
 const checkFile = compileSchema(File);
 
@@ -37,6 +38,11 @@ export interface Manifest {
   readonly skills: ReadonlyMap<string, SkillEntry>;
   /** Built-in skills that the tenant has deleted: they do not come back. */
   readonly removed: ReadonlySet<string>;
+  /**
+   * It was put together from the objects, in place of one that was damaged or with texts that could not be read. So it
+   * may lack skills, and a text that it does not name may be one of them.
+   */
+  readonly isRebuilt?: boolean;
 }
 
 /** The manifest of a tenant that has changed nothing. */
@@ -53,20 +59,21 @@ export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
   const { version } = (value ?? {}) as { readonly version?: unknown };
   if (Number.isInteger(version) && (version as number) > VERSION) return 'newer';
   if (checkFile(value).length > 0) return 'damaged';
-  const { skills, removed } = value as Static<typeof File>;
+  const { skills, removed, rebuilt = false } = value as Static<typeof File>;
   const entries = Object.entries(skills);
   if (entries.length > MAX_SKILLS || !entries.every(([name]) => isSkillName(name))) return 'damaged';
   // One object for all tenants that have changed nothing, so that everything derived from it is computed once.
-  if (entries.length === 0 && removed.length === 0) return EMPTY_MANIFEST;
-  return { skills: new Map(entries), removed: new Set(removed) };
+  if (entries.length === 0 && removed.length === 0 && !rebuilt) return EMPTY_MANIFEST;
+  return { skills: new Map(entries), removed: new Set(removed), ...(rebuilt && { isRebuilt: true }) };
 }
 
 /** The text of a manifest; parsing gives the same manifest again. */
-export function printManifest({ skills, removed }: Manifest): string {
+export function printManifest({ skills, removed, isRebuilt }: Manifest): string {
   return JSON.stringify({
     version: VERSION,
     skills: Object.fromEntries(skills),
     removed: [...removed].sort(),
+    rebuilt: isRebuilt,
   });
 }
 
@@ -82,7 +89,7 @@ export function withSkill(manifest: Manifest, name: string, entry: SkillEntry): 
 export function withoutSkill(manifest: Manifest, name: string, isRemembered: boolean): Manifest {
   const skills = new Map(manifest.skills);
   skills.delete(name);
-  return { skills, removed: isRemembered ? new Set(manifest.removed).add(name) : manifest.removed };
+  return { ...manifest, skills, removed: isRemembered ? new Set(manifest.removed).add(name) : manifest.removed };
 }
 
 /** The entry after an upload: a built-in skill stays one, but no synchronization touches it any more. */

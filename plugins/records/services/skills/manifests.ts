@@ -111,16 +111,18 @@ export function createManifests(parts: ManifestsParts) {
 
   async function load(tenantId: string, space: ObjectSpace): Promise<Loaded> {
     const found = await readVersion(space, MANIFEST_KEY, MAX_MANIFEST_BYTES);
-    const manifest = found === undefined ? 'damaged' : parse(tenantId, found);
-    if (manifest === 'newer') {
+    const stored = found === undefined ? 'damaged' : parse(tenantId, found);
+    if (stored === 'newer') {
       throw ObjectErrors.unavailable('A newer version of the gateway has written skills.json');
     }
     const condition = found === undefined ? { ifAbsent: true } : { ifMatch: found.info.etag };
-    if (manifest !== 'damaged') return { manifest, condition, isStored: true };
+    if (stored !== 'damaged') return { manifest: stored, condition, isStored: true };
     const skipped: string[] = [];
     const rebuilt = await manifestOfObjects(space, catalog, (name) => skipped.push(name));
-    const isRebuilt = found !== undefined || rebuilt.skills.size > 0;
-    return { manifest: rebuilt, condition, isStored: false, ...(isRebuilt ? { skipped } : {}) };
+    const isDoubtful = found !== undefined || skipped.length > 0;
+    const manifest = isDoubtful ? { ...rebuilt, isRebuilt: true } : rebuilt;
+    const isRebuilt = isDoubtful || rebuilt.skills.size > 0;
+    return { manifest, condition, isStored: false, ...(isRebuilt ? { skipped } : {}) };
   }
 
   async function current(tenantId: string): Promise<Manifest> {

@@ -61,8 +61,8 @@ export function forgetSkills(parts: {
 }
 
 /**
- * What refers to skills, SOUL.md and the manifest: a skill is in use if the manifest names it, the other two always
- * are.
+ * What refers to skills, SOUL.md and the manifest: a skill is in use if the manifest names it, or had to be rebuilt and
+ * may lack it; the other two always are.
  */
 export function skillReferences(manifests: Pick<Manifests, 'change'>): StoredObjects {
   return {
@@ -73,7 +73,9 @@ export function skillReferences(manifests: Pick<Manifests, 'change'>): StoredObj
       if (texts.length === 0) return;
       // Uploads wait meanwhile, so the manifest cannot begin to name an object while it is removed.
       await manifests.change(tenantId, async ({ manifest }) => {
-        await remove(texts.filter((key) => !manifest.skills.has(nameOfSkill(key)!)));
+        if (manifest.isRebuilt !== true) {
+          await remove(texts.filter((key) => !manifest.skills.has(nameOfSkill(key)!)));
+        }
         return { result: undefined };
       });
     },

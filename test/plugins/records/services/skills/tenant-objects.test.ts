@@ -105,3 +105,36 @@ test('what the manifest names, the manifest and SOUL.md are referred to', async 
   await skillReferences(manifests).unreferenced(TENANT, keys, async (found) => void free.push(...found));
   t.deepEqual(free, [skillKey('lost')]);
 });
+
+for (const damage of ['damaged', 'missing'] as const) {
+  test(`what a store that gives garbage hid from a ${damage} manifest is not deleted`, async (t) => {
+    const first = openSkills(t);
+    const { objects } = first.services;
+    await first.skills.write(TENANT, 'hidden', skillText('hidden'));
+    const space = objects.forTenant(TENANT);
+    const garbage = '<html>Maintenance</html>';
+    await space.put(skillKey('hidden'), garbage);
+    if (damage === 'damaged') await space.put(MANIFEST_KEY, garbage);
+    else await space.delete(MANIFEST_KEY);
+    const { manifests, skills } = openSkills(t, { objects });
+    t.deepEqual(await skills.list(TENANT), []);
+    await skills.write(TENANT, 'later', skillText('later'));
+    await skills.write(TENANT, 'brief', skillText('brief'));
+    await skills.remove(TENANT, 'brief');
+
+    // The store is well again. The index is still the one of then, in every replica.
+    await space.put(skillKey('hidden'), skillText('hidden'));
+    const keys = [skillKey('later'), skillKey('hidden')];
+    for (const each of [manifests, openSkills(t, { objects }).manifests]) {
+      await skillReferences(each).unreferenced(TENANT, keys, async (found) => t.deepEqual(found, []));
+    }
+    await space.delete(MANIFEST_KEY);
+    const third = openSkills(t, { objects });
+    t.deepEqual((await third.skills.list(TENANT)).map(({ name }) => name).sort(), ['hidden', 'later']);
+    await space.put(skillKey('lost'), 'x');
+    const free: string[] = [];
+    const remove = async (found: readonly string[]) => void free.push(...found);
+    await skillReferences(third.manifests).unreferenced(TENANT, [...keys, skillKey('lost')], remove);
+    t.deepEqual(free, [skillKey('lost')], 'what is rebuilt from good texts alone is complete');
+  });
+}
