@@ -35,6 +35,13 @@ export interface BubblewrapPlan {
 
 const NOBODY = 65_534;
 const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
+/** The folders that code may write to, and the bytes of each. */
+export const WRITABLE_FOLDERS = [
+  ['/dev/shm', SHARED_MEMORY_BYTES],
+  ['/work', WORK_BYTES],
+  ['/tmp', WORK_BYTES],
+] as const;
+
 /**
  * The arguments for `bwrap`: a pure function. Process 1 is bubblewrap's own: it dies with the gateway and with the end
  * of the program, and the kernel then ends all others.
@@ -55,9 +62,9 @@ export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
     ),
     hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]),
     ['--proc', '/proc', '--dev', '/dev'],
-    writable('/dev/shm', SHARED_MEMORY_BYTES),
-    writable('/work', WORK_BYTES),
-    writable('/tmp', WORK_BYTES),
+    WRITABLE_FOLDERS.flatMap(([path, bytes]) => {
+      return ['--perms', '1777', '--size', String(bytes), '--tmpfs', path];
+    }),
     ['--perms', '0755', '--dir', '/sandbox'],
     language === 'javascript' ? ['--ro-bind', programs.interpreter, '/sandbox/node'] : [],
     ['--perms', '0444', '--ro-bind-data', String(CODE_FD), file],
@@ -97,10 +104,6 @@ function identity(rootRunsAs: number | undefined): readonly string[] {
 function dropRoot(setpriv: string, user: number): readonly string[] {
   const identity = [`--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
   return [setpriv, ...identity, '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'];
-}
-
-function writable(path: string, bytes: number): readonly string[] {
-  return ['--perms', '1777', '--size', String(bytes), '--tmpfs', path];
 }
 
 /** What V8 reserves for its code, and what its threads have as stacks: it counts as data, and is hardly used. */

@@ -4,6 +4,7 @@ import type { ContainerCreateOptions } from 'dockerode';
 import type { SandboxJob } from '../../contract.ts';
 import {
   imageCommand,
+  MAX_FILES,
   MAX_OPEN_FILES,
   MAX_PROCESSES,
   SANDBOX_ENVIRONMENT,
@@ -30,8 +31,6 @@ interface ContainerPlan {
 const NOBODY = 65_534;
 const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 const INPUT_BYTES = 4 * 1024 * 1024;
-/** Empty files cost the kernel memory, too. */
-const MAX_FILES = 16_384;
 
 /**
  * Code and stdin come through the container's stdin, one after the other: a command line or an environment would show

@@ -97,6 +97,8 @@ export const MAX_CODE_BYTES = 256 * 1024;
 export const MAX_STDIN_BYTES = 512 * 1024;
 /** Bytes that code may keep in each of its writable folders. */
 export const WORK_BYTES = 64 * 1024 * 1024;
+/** Files in each of them: empty ones cost the kernel memory, too. */
+export const MAX_FILES = 16_384;
 /** Processes and threads of one execution. */
 export const MAX_PROCESSES = 64;
 /** Open files of one process. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'agent-gateway';
@@ -12,11 +12,13 @@ import {
   findHostPrograms,
   findVisibleFolders,
   STATUS_FD,
+  WRITABLE_FOLDERS,
 } from './bubblewrap-arguments.ts';
 import {
   type ContainerEngineOptions,
   type EngineEnd,
   type EngineRun,
+  MAX_FILES,
   outOfMemory,
   type SandboxEngine,
 } from './engine.ts';
@@ -84,7 +86,7 @@ export interface BubblewrapProcess {
   readonly log: Logger;
 }
 
-/** How often the memory is looked at, in milliseconds. */
+/** How often memory and files are looked at, in milliseconds. */
 const WATCH_MS = 100;
 /** How long the pipes may stay open once the process is gone. */
 const CLOSE_MS = 1000;
@@ -100,10 +102,10 @@ export async function runBubblewrap(
   { bwrap, args, filter, memoryBytes, log }: BubblewrapProcess,
   { job, stop, started, stdout, stderr }: EngineRun,
 ): Promise<EngineEnd> {
-  const child = spawn(bwrap, args, {
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', filter === undefined ? 'ignore' : 'pipe'],
-    env: {},
-  });
+  const child = spawnAlone(bwrap, args, [
+    ...(['pipe', 'pipe', 'pipe', 'pipe', 'pipe'] as const),
+    filter === undefined ? 'ignore' : 'pipe',
+  ]);
   const status = watchStatus(child);
   let complaint = '';
   child.stdout!.on('data', stdout);
@@ -121,13 +123,14 @@ export async function runBubblewrap(
     if (inner !== undefined && child.exitCode === null && child.signalCode === null) killQuietly(inner);
     child.kill('SIGKILL');
   };
-  let isTooLarge = false;
+  let excess: EngineEnd | undefined;
   const watch = setInterval(() => {
     const inner = status.innerPid();
-    if (inner === undefined) return;
-    if (memoryUse(inner) <= memoryBytes || status.exitCode() !== undefined) return;
-    isTooLarge = true;
-    kill();
+    if (inner === undefined || status.exitCode() !== undefined) return;
+    if (memoryUse(inner) > memoryBytes) excess = outOfMemory(memoryBytes);
+    else if (hasTooManyFiles(inner))
+      excess = { exitCode: null, note: `it made more than ${MAX_FILES} files` };
+    if (excess !== undefined) kill();
   }, WATCH_MS);
   stop.addEventListener('abort', kill);
   try {
@@ -140,7 +143,7 @@ export async function runBubblewrap(
     clearInterval(watch);
     stop.removeEventListener('abort', kill);
   }
-  if (isTooLarge) return outOfMemory(memoryBytes);
+  if (excess !== undefined) return excess;
   const exitCode = status.exitCode();
   if (exitCode === undefined && !stop.aborted) {
     log.warn({ bubblewrap: complaint.slice(0, COMPLAINT_CHARS) }, 'bubblewrap could not build a sandbox');
@@ -149,6 +152,32 @@ export async function runBubblewrap(
     );
   }
   return { exitCode: exitCode ?? null };
+}
+
+/**
+ * Starts a program with these descriptors and no other. Node closes those that it was started with for its children
+ * only up to number 16 and the first gap after it; `/dev/null` takes the place of the others.
+ */
+function spawnAlone(program: string, args: readonly string[], stdio: readonly ('pipe' | 'ignore')[]) {
+  const inherited = (orNothing(() => readdirSync('/proc/self/fd')) ?? [])
+    .map(Number)
+    .filter((fd) => fd >= stdio.length && isHandedOn(fd));
+  const slots: (number | 'pipe' | 'ignore')[] = [...stdio];
+  const nothing = inherited.length === 0 ? undefined : openSync('/dev/null', 'r');
+  while (slots.length <= Math.max(...inherited)) slots.push('ignore');
+  for (const fd of inherited) slots[fd] = nothing!;
+  try {
+    return spawn(program, args, { stdio: slots, env: {} });
+  } finally {
+    if (nothing !== undefined) closeSync(nothing);
+  }
+}
+
+const CLOSED_ON_EXEC = 0o2_000_000;
+
+function isHandedOn(fd: number): boolean {
+  const flags = /^flags:\s+(\d+)$/m.exec(textOf(`/proc/self/fdinfo/${fd}`))?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
 }
 
 /** What bubblewrap reports: a JSON document a line. It reports an exit code only for a command that has begun. */
@@ -218,6 +247,18 @@ function memoryUse(pid: number): number {
     pending.push(...childrenOf(next));
   }
   return bytes;
+}
+
+const TMPFS = 0x01021994;
+
+/** True where the sandbox of process 1 holds more files than it may in one of its folders. */
+function hasTooManyFiles(pid: number): boolean {
+  return WRITABLE_FOLDERS.some(([path, bytes]) => {
+    const folder = orNothing(() => statfsSync(`/proc/${pid}/root${path}`));
+    // While bubblewrap builds the sandbox, that may still be a folder of the machine.
+    const isOwn = folder?.type === TMPFS && folder.blocks * folder.bsize === bytes;
+    return isOwn && folder.files - folder.ffree > MAX_FILES;
+  });
 }
 
 function heldBytes(pid: number): number {

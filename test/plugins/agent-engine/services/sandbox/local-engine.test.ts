@@ -77,13 +77,8 @@ test('code dies with a gateway that is killed', async (t) => {
   t.pass();
 });
 
-test('it works for a user who is not root, in a namespace in which he is nobody', async (t) => {
-  if (!(await hasBubblewrap(t))) return;
-  if (process.getuid?.() !== 0) {
-    t.log('skipped: all other tests of this file are that already');
-    t.pass();
-    return;
-  }
+/** Runs code as a gateway does that is not root. */
+async function runAsNobody(code: string) {
   const programs = await findHostPrograms('python', process.execPath);
   const filter = systemCallFilter(process.arch);
   const args = bubblewrapArguments({
@@ -96,18 +91,6 @@ test('it works for a user who is not root, in a namespace in which he is nobody'
     timeoutMs: 20_000,
     hasFilter: filter !== undefined,
   });
-  const code = `
-import os
-print(os.getuid(), os.path.exists('/etc/shadow'))
-for path in ('/x', '/dev/x', '/sandbox/x', '/work/x'):
-    try: open(path, 'w'); print('wrote', path)
-    except OSError: pass
-n = 0
-try:
-    while n < 200:
-        if os.fork() == 0: os.pause() if hasattr(os, 'pause') else __import__('signal').pause()
-        n += 1
-except OSError: print('held')`;
   const output: Buffer[] = [];
   const end = await runBubblewrap(
     {
@@ -125,8 +108,77 @@ except OSError: print('held')`;
       stderr: (bytes) => void output.push(Buffer.from(bytes)),
     },
   );
-  t.is(Buffer.concat(output).toString(), '65534 False\nwrote /work/x\nheld\n');
+  return { end, output: Buffer.concat(output).toString() };
+}
+
+test('it works for a user who is not root, in a namespace in which he is nobody', async (t) => {
+  if (!(await hasBubblewrap(t))) return;
+  if (process.getuid?.() !== 0) {
+    t.log('skipped: all other tests of this file are that already');
+    t.pass();
+    return;
+  }
+  const code = `
+import os
+print(os.getuid(), os.path.exists('/etc/shadow'))
+for path in ('/x', '/dev/x', '/sandbox/x', '/work/x'):
+    try: open(path, 'w'); print('wrote', path)
+    except OSError: pass
+n = 0
+try:
+    while n < 200:
+        if os.fork() == 0: os.pause() if hasattr(os, 'pause') else __import__('signal').pause()
+        n += 1
+except OSError: print('held')`;
+  const { end, output } = await runAsNobody(code);
+  t.is(output, '65534 False\nwrote /work/x\nheld\n');
   t.deepEqual(end, { exitCode: 0 });
+});
+
+test('code that makes files without end is ended, whoever the gateway runs as', async (t) => {
+  const sandbox = await open(t);
+  if (sandbox === undefined) return;
+  const code = (folder: string, files: number) => `
+import os, time
+for n in range(${files}): os.mknod(f'${folder}/{n}')
+print('made', flush=True)
+time.sleep(${files > 16_384 ? 15 : 0.3})`;
+  for (const folder of ['/work', '/tmp', '/dev/shm']) {
+    const { status, stderr } = await sandbox.run(sandboxJob('python', code(folder, 17_000)));
+    t.is(status, 'error', folder);
+    t.regex(stderr, /more than 16384 files/, folder);
+  }
+  const { stdout, status } = await sandbox.run(sandboxJob('python', code('/work', 16_000)));
+  t.deepEqual([stdout, status], ['made\n', 'success']);
+  if (process.getuid?.() !== 0) return;
+  t.deepEqual((await runAsNobody(code('/work', 17_000))).end, {
+    exitCode: null,
+    note: 'it made more than 16384 files',
+  });
+});
+
+test('memory of the kernel that no limit counts cannot be had as semaphores and queues', async (t) => {
+  const sandbox = await open(t);
+  if (sandbox === undefined) return;
+  const code = `
+import ctypes
+c = ctypes.CDLL(None)
+print(c.semget(0, 32000, 0o1600), c.msgget(0, 0o1600), c.shmget(0, 4096, 0o1600))`;
+  t.is((await sandbox.run(sandboxJob('python', code))).stdout, '-1 -1 -1\n');
+});
+
+test('code gets no file that the gateway was started with', async (t) => {
+  if (!(await hasBubblewrap(t))) return;
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-inherited-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const secret = openSync(path.join(folder, 'secret'), 'w');
+  t.teardown(() => closeSync(secret));
+  const stdio: ('ignore' | 'pipe' | number)[] = ['ignore', 'pipe', 'pipe'];
+  while (stdio.length < 40) stdio.push('ignore');
+  const code = 'ls -l /proc/self/fd | grep secret; echo done';
+  const gateway = spawn(process.execPath, [PROGRAM, code], { stdio: [...stdio, secret] });
+  const [stdout, stderr] = [gateway.stdout!.toArray(), gateway.stderr!.toArray()];
+  t.is(Buffer.concat(await stdout).toString(), 'done\n', Buffer.concat(await stderr).toString());
 });
 
 test('memory is watched while all threads that read files wait, for the resolver of names for example', async (t) => {
