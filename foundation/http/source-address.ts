@@ -70,13 +70,15 @@ export function isLoopbackCaller(request: AddressedRequest): boolean {
 
 /**
  * Whether a page of another site may have made a browser on this machine send the request. `Origin` names the page, as
- * in forms that are posted to this machine. Without it the page has the origin of the request: where that has a name of
- * the public DNS, the name has been made to lead here (DNS rebinding), and the page could read the answer.
+ * in forms that are posted to this machine. What pages load without it (frames, images) browsers call `cross-site`. Else
+ * the page has the origin of the request: where that has a name of the public DNS, the name has been made to lead here
+ * (DNS rebinding), and the page could read the answer.
  */
-function isOfForeignPage({ host, origin }: AddressedRequest['headers']): boolean {
+function isOfForeignPage(headers: AddressedRequest['headers']): boolean {
+  const { host, origin } = headers;
   const asked = host === undefined ? 'localhost' : hostnameOf(`http://${host}`);
   if (asked === undefined || (asked.includes('.') && !isIPv4(asked) && !isLoopbackName(asked))) return true;
-  if (origin === undefined) return false;
+  if (origin === undefined) return headers['sec-fetch-site'] === 'cross-site';
   const page = hostnameOf(String(origin));
   return page === undefined || (page !== asked && !isLoopbackName(page));
 }

@@ -106,4 +106,8 @@ test('a browser that shows a page of another site is no loopback caller', (t) =>
   for (const origin of ['https://page.example', 'http://192.0.2.7', 'http://gateway', 'null', ''])
     t.false(here({ host, origin }), origin);
   t.true(here({ host: '192.0.2.7:3000', origin: 'http://192.0.2.7:3000' }), 'a page of the gateway itself');
+  for (const site of ['same-origin', 'same-site', 'none'])
+    t.true(here({ host, 'sec-fetch-site': site }), site);
+  t.false(here({ host, 'sec-fetch-site': 'cross-site' }), 'a frame or an image of another site');
+  t.true(here({ host, origin: 'http://localhost:5173', 'sec-fetch-site': 'cross-site' }), 'of this machine');
 });
