@@ -89,7 +89,11 @@ export function withSkill(manifest: Manifest, name: string, entry: SkillEntry): 
 export function withoutSkill(manifest: Manifest, name: string, isRemembered: boolean): Manifest {
   const skills = new Map(manifest.skills);
   skills.delete(name);
-  return { ...manifest, skills, removed: isRemembered ? new Set(manifest.removed).add(name) : manifest.removed };
+  return {
+    ...manifest,
+    skills,
+    removed: isRemembered ? new Set(manifest.removed).add(name) : manifest.removed,
+  };
 }
 
 /** The entry after an upload: a built-in skill stays one, but no synchronization touches it any more. */
