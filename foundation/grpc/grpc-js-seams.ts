@@ -35,6 +35,8 @@ interface Handler {
 /** What of `Server` this file relies on. */
 interface ServerInternals {
   readonly http2Servers?: ReadonlyMap<Http2SecureServer, unknown>;
+  /** What its servers of HTTP/2 are made with. */
+  readonly commonServerOptions?: object;
   /** Finds the handler of a call; grpc-js itself answers where there is none. */
   _retrieveHandler?: (path: string) => Handler | null;
   /** Takes a call that has come in. */
@@ -45,6 +47,12 @@ interface ServerInternals {
 interface CallInternals {
   readonly stream?: ServerHttp2Stream;
 }
+
+/**
+ * Calls that a client may cancel on one connection: at once, and in each second after that. One that cancels more is
+ * disconnected. Node would take 1,000 at once, which occupy the process before anybody else is served.
+ */
+const RESETS = { streamResetBurst: 256, streamResetRate: 100 };
 
 /**
  * A server without methods of its own: every call, whatever it asks for, is given to `accept` in the turn in which it
@@ -66,15 +74,16 @@ export function createDispatchingServer(
     ],
   });
   const internals = server as unknown as ServerInternals;
-  const { _streamHandler: take } = internals;
-  const { http2Servers } = internals;
+  const { _streamHandler: take, http2Servers, commonServerOptions } = internals;
   if (
     typeof internals._retrieveHandler !== 'function' ||
     typeof take !== 'function' ||
-    !(http2Servers instanceof Map)
+    !(http2Servers instanceof Map) ||
+    commonServerOptions === undefined
   ) {
     throw new Error('this version of @grpc/grpc-js looks up its methods in another way');
   }
+  Object.assign(commonServerOptions, RESETS);
   internals._streamHandler = (interceptors, stream, headers) => {
     // grpc-js takes what no timer can hold for a deadline that is over, and clients that want none often send one of
     // years.
