@@ -36,7 +36,12 @@ export async function openS3Store(url: S3Url, clock: Clock, ids: Ids, log: Pick<
 
   async function headOf(Key: string) {
     try {
-      return await call((abortSignal) => client.headObject({ Bucket, Key }, { abortSignal }), HEAD_DEADLINE);
+      const found = await call(
+        (abortSignal) => client.headObject({ Bucket, Key }, { abortSignal }),
+        HEAD_DEADLINE,
+      );
+      if (found.ETag === undefined) throw new Error('the answer of S3 to HEAD has no ETag');
+      return found;
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -177,7 +182,10 @@ function sizeIn(contentRange: string | undefined): number | undefined {
 /** Keys that one request may delete. */
 const BATCH = 1000;
 
-/** @throws Error where the store does not go on after `after`: whoever reads to the end would never come there. */
+/**
+ * @throws Error for what is no list, a page of a proxy for example, and for one of other objects. Also where the store
+ * does not go on after `after`: whoever reads to the end would never come there.
+ */
 async function pageOf(
   client: S3,
   Bucket: string,
@@ -187,6 +195,9 @@ async function pageOf(
 ) {
   const input = { Bucket, Prefix, MaxKeys, ...(after ? { StartAfter: after } : {}) };
   const page = await call((abortSignal) => client.listObjectsV2(input, { abortSignal }));
+  if (page.IsTruncated === undefined) throw new Error('the answer of S3 is no list');
+  if (page.Contents?.some(({ Key }) => Key?.startsWith(Prefix) === false))
+    throw new Error('S3 lists objects other than those asked for');
   const first = page.Contents?.[0]?.Key;
   // S3 sorts keys by the bytes of their UTF-8.
   if (after && first !== undefined && Buffer.compare(Buffer.from(first), Buffer.from(after)) <= 0)

@@ -102,7 +102,41 @@ test('a server that answers everything with a page has stored nothing, and has n
   await t.throwsAsync(space.put('a', Readable.from([Buffer.alloc(8 * MIB)])), {
     code: 'objects.unavailable',
   });
-  await t.throwsAsync(space.get('a'), { code: 'objects.unavailable' });
+  for (const work of [
+    () => space.get('a'),
+    () => space.head('a'),
+    () => space.list(''),
+    () => space.delete('a'),
+    // An erasure that found nothing would count as done.
+    () => space.deleteAll(''),
+  ]) {
+    await t.throwsAsync(work, { code: 'objects.unavailable' }, work.toString());
+  }
+});
+
+test('a store that ignores the prefix of a list has none of its objects deleted or shown', async (t) => {
+  const asked: string[] = [];
+  const listing = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url!.replace(/^\/objects\/?\?/, '').slice(0, 6)}`);
+    const contents = ['acme/a', 'other/b'].map(
+      (key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`,
+    );
+    const body = `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`;
+    request.resume().once('end', () => response.setHeader('content-type', 'application/xml').end(body));
+  }).listen(0, '127.0.0.1');
+  await once(listing, 'listening');
+  t.teardown(() => listing.close());
+  const { port } = listing.address() as net.AddressInfo;
+  const { objects } = await openForTest(t, `s3://objects?endpoint=http://127.0.0.1:${port}&region=eu-west-1`);
+  const space = objects.forTenant('acme');
+  for (const work of [() => space.list(''), () => space.deleteAll('')]) {
+    const error = await t.throwsAsync<GatewayError>(work, { code: 'objects.unavailable' });
+    t.regex((error!.cause as Error).message, /other than those asked for/);
+  }
+  t.deepEqual(
+    asked.filter((request) => request.startsWith('POST')),
+    [],
+  );
 });
 
 test('a store that ignores where a list goes on does not keep its readers for ever', async (t) => {
