@@ -1,10 +1,10 @@
-import { ApiKeyRevoked, type Leases, type Scope, TenantDeleted } from 'agent-gateway';
+import { ApiKeyRevoked, isUuid, type Leases, type Scope, TenantDeleted } from 'agent-gateway';
 
 /**
- * What the lease of a chat notes of the identity that began it. Ids of keys are shorter; longer ones, which are those
- * of others, are not looked for.
+ * What the lease of a chat notes of the identity that began it: the id of its key. Others are not looked for, and the
+ * subject of a JWT may hold what a note may not.
  */
-export const identityNote = (identityId: string) => (identityId.length > 64 ? '' : identityId);
+export const identityNote = (identityId: string) => (isUuid(identityId) ? identityId : '');
 
 /**
  * Ends chats that run without a client when their API key is revoked, or their tenant deleted, on any replica: those
@@ -20,7 +20,7 @@ export function endWithCredential(
   async function end(tenantId: string, identityId?: string): Promise<void> {
     for (const key of leaseKeys.map((keyOf) => keyOf(tenantId))) {
       for (const { name, note } of await leases.list(key)) {
-        if (identityId === undefined || note === identityNote(identityId)) await leases.revoke(key, name);
+        if (identityId === undefined || note === identityId) await leases.revoke(key, name);
       }
     }
   }

@@ -1,6 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
+import { SignJWT } from 'jose';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import type { TestGateway } from '../../../testing/index.ts';
 import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
@@ -85,4 +87,24 @@ test('an agent that changes while its streams run breaks none of them, and count
   t.true(prompts().every((text) => text.includes('Be old.')));
   await chat();
   t.true(prompts().at(-1)?.includes('Be new.'));
+});
+
+test('a person of any name chats without a client', async (t) => {
+  const issuer = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const env = { SVC_JWT_PUBLIC_KEY: issuer.publicKey.export({ type: 'spki', format: 'pem' }).toString() };
+  const gateway = await startRuntime(t, { env });
+  await writeFile(path.join(gateway.folder, 'agents.d', 'helper.yaml'), agent('Be exact.'));
+  await until(async () => (await gateway.request('/api/v2/agents')).body.agents.length === 1);
+  for (const name of ['Anna\u00a0Weber', '\u{1f469}\u200d\u{1f4bb}', 'ana']) {
+    const token = await new SignJWT({ tenant_id: DEFAULT_TENANT_ID, roles: ['user'] })
+      .setProtectedHeader({ alg: 'RS256' })
+      .setSubject(name)
+      .setExpirationTime('1h')
+      .sign(issuer.privateKey);
+    const post = (route: string, body: object) => gateway.request(route, { method: 'POST', token, body });
+    const style = { agent_id: 'helper', message: 'hi', background: true };
+    t.is((await post('/api/v2/chat/stream', style)).status, 200, name);
+    const chat = { bot_id: 'helper', additional_messages: [{ role: 'user', content: 'hi' }] };
+    t.is((await post('/v3/chat', chat)).body.code, 0, name);
+  }
 });
