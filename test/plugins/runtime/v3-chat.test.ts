@@ -16,6 +16,7 @@ import { until } from '../../support/until.ts';
 import { all, approvalAsked, clientOf, hang, settled, startCoze, startProvider } from './coze-kit.ts';
 import { startRecords } from './records-gateway.ts';
 import { eventsOf, toolCalls } from './runtime-gateway.ts';
+import { LOCAL, makeWebhook, startReceiver } from './webhook-kit.ts';
 
 const say = (content: string) => [
   { role: RoleType.User, content, content_type: 'text' as const, type: 'question' as const },
@@ -214,6 +215,26 @@ test('an approval waits for its output, over a stop of the gateway, and is given
   t.true(dataOf(resumed.at(-2)).usage.token_count > chat.usage!.token_count);
   // The SDK does not read the body of an answer to a stream that is none.
   await t.throwsAsync(submit(call!.id, 'approve'), { instanceOf: APIError });
+});
+
+test('webhooks hear of chats, also of those that nothing is kept of or that fail', async (t) => {
+  const { url, received } = await startReceiver(t);
+  const provider = await startProvider(t, approvalAsked, stream(['Hello']), failure(500));
+  const { coze, gateway } = await startCoze(t, provider, { env: LOCAL });
+  await makeWebhook(gateway, { url, events: ['agent.run.*'] });
+  const heard = async (count: number) => {
+    await until(() => received.length === count);
+    return received.at(-1)!.body;
+  };
+  const { chat } = await coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('6*7?') });
+  const waiting = await heard(1);
+  t.like(waiting, { type: 'agent.run.interrupted', data: { agent_id: 'payer' } });
+  t.is(waiting.data.session_id, chat.conversation_id);
+  const unkept = { bot_id: 'payer', auto_save_history: false, additional_messages: say('hi') };
+  await all(coze.chat.stream(unkept));
+  t.like(await heard(2), { type: 'agent.run.completed', data: { agent_id: 'payer', session_id: null } });
+  await coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('hi') });
+  t.like(await heard(3), { type: 'agent.run.failed', data: { error_code: 'agent.failed' } });
 });
 
 test('a question is answered, and what goes on in the background too', async (t) => {

@@ -3,7 +3,6 @@ import type {
   Database,
   GatewayError,
   Page,
-  RowWrite,
   SseEvent,
   SseStream,
   TenantEntityManager,
@@ -22,11 +21,10 @@ import type { OwnerReader, Sessions } from '../../../records/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
 import { completionsOf } from '../v3-chat/chat-ends.ts';
-import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
 import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
 import type { ChatReading, LastSeen } from './chat-readers.ts';
-import { type ChatReport, reportChat } from './chat-report.ts';
+import { nothing, together } from './reported-turns.ts';
 import { placeInInput, type ResumeInput, readDecisions } from './resume-input.ts';
 import { sendTurn } from './send-turn.ts';
 import { errorEvent, onWire, type StreamMode } from './stream-format.ts';
@@ -53,7 +51,6 @@ interface ChatParts {
   readonly conversations: Pick<Conversations, 'agentOf'>;
   readonly database: Pick<Database, 'forTenant'>;
   readonly background: BackgroundChats;
-  readonly webhookEvents: WebhookEvents;
   readonly clock: Clock;
 }
 
@@ -69,8 +66,7 @@ export type Chats = ReturnType<typeof createChats>;
 
 /** Makes the service. */
 export function createChats(parts: ChatParts) {
-  const { agents, turns, checkpoints, sessions, conversations, background, webhookEvents, database, clock } =
-    parts;
+  const { agents, turns, checkpoints, sessions, conversations, background, database, clock } = parts;
 
   async function requireAgent(tenantId: string, agentId: string): Promise<void> {
     if ((await agents.find(tenantId, agentId)) !== undefined) return;
@@ -88,7 +84,7 @@ export function createChats(parts: ChatParts) {
     call: ChatCall,
     agentId: string | undefined,
     message: string,
-    more: AlsoWrite = nothing,
+    also: AlsoWrite = nothing,
   ): Promise<AgentTurn> {
     const { principal, sessionId, isAdmin } = call;
     const { tenantId } = principal;
@@ -100,50 +96,14 @@ export function createChats(parts: ChatParts) {
         : await conversations.agentOf(database.forTenant(tenantId), reader, sessionId);
     const agent = agentId ?? own;
     if (agent !== undefined && agentId === undefined) await requireAgent(tenantId, agent);
-    const report = reportChat(webhookEvents, { agentId: agent, call });
-    return reported(report, sessionId, () =>
-      turns.begin(call, {
-        agent,
-        messages: [{ role: 'user', content: message }],
-        pauses: agent === undefined ? 'refuse' : 'allow',
-        store: true,
-        source: 'runtime',
-        also: (end, session) => together(report.writes(session, end), more(end, session)),
-      }),
-    );
-  }
-
-  /** Begins a turn, and reports it, including a failure before its first event. */
-  async function reported(
-    report: ChatReport,
-    sessionId: string | undefined,
-    begin: () => Promise<AgentTurn>,
-  ): Promise<AgentTurn> {
-    let turn: AgentTurn;
-    try {
-      turn = await begin();
-    } catch (error) {
-      if ((error as { kind?: unknown }).kind === 'upstream') await report.failed(sessionId, error);
-      throw error;
-    }
-    return {
-      sessionId: turn.sessionId,
-      model: turn.model,
-      events: watched(turn, report),
-      [Symbol.asyncDispose]: () => turn[Symbol.asyncDispose](),
-    };
-  }
-
-  async function* watched({ events, sessionId }: AgentTurn, report: ChatReport) {
-    try {
-      for await (const event of events) {
-        report.saw(event);
-        yield event;
-      }
-    } catch (error) {
-      await report.failed(sessionId, error);
-      throw error;
-    }
+    return turns.begin(call, {
+      agent,
+      messages: [{ role: 'user', content: message }],
+      pauses: agent === undefined ? 'refuse' : 'allow',
+      store: true,
+      source: 'runtime',
+      also,
+    });
   }
 
   /** A turn as an event stream. */
@@ -192,24 +152,21 @@ export function createChats(parts: ChatParts) {
      */
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
-      const report = reportChat(webhookEvents, { agentId: agent, call });
       const entities = database.forTenant(call.principal.tenantId);
       const ofV3 = () => completionsOf(checkpoints, entities, { sessionId, agent }, new Date(clock.now()));
       let decided: readonly Interrupt[] = [];
       try {
         return await carriedOut(call, style, (inner, more) =>
-          reported(report, sessionId, () =>
-            turns.resume(inner, {
-              agent,
-              sessionId,
-              source: 'runtime',
-              decide(open) {
-                decided = open;
-                return readDecisions(input, open);
-              },
-              also: (end, session) => together(report.writes(session, end), more(end, session), ofV3()),
-            }),
-          ),
+          turns.resume(inner, {
+            agent,
+            sessionId,
+            source: 'runtime',
+            decide(open) {
+              decided = open;
+              return readDecisions(input, open);
+            },
+            also: (end, session) => together(more(end, session), ofV3()),
+          }),
         );
       } catch (error) {
         throw atRequest(error, (pointer) => placeInInput(input, decided, pointer));
@@ -265,12 +222,6 @@ export function createChats(parts: ChatParts) {
       return line!;
     },
   };
-}
-
-const nothing: AlsoWrite = async () => [];
-
-async function together(...writes: readonly Promise<readonly RowWrite[]>[]): Promise<readonly RowWrite[]> {
-  return (await Promise.all(writes)).flat();
 }
 
 /** The open pauses of a session, as clients see them (decisions 3.1). */
