@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { type Clock, systemClock } from '../../../foundation/base/clock.ts';
 import { eraseExpired } from '../../../foundation/data/database.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { ChatEventsTable } from '../../../plugins/runtime/store/chat-events.ts';
-import { eachGatewayDatabase } from '../../support/databases.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import {
   ACP_TOKEN,
@@ -44,12 +45,14 @@ async function start(
   t: ExecutionContext,
   scripts: readonly ProviderScript[],
   environments: readonly Record<string, string>[] = [{}],
+  clocks: readonly Clock[] = [],
 ) {
   const provider = await startFakeProvider(...scripts);
   t.teardown(() => provider[Symbol.asyncDispose]());
   const replicas = await Promise.all(
-    environments.map(async (env) => {
+    environments.map(async (env, index) => {
       const gateway = await startRuntime(t, {
+        ...(clocks[index] && { clock: clocks[index] }),
         env: { LLM_API_URL: provider.url, LLM_MODEL: 'fake', LLM_MAX_RETRIES: '0', ...env },
       });
       await writeFile(path.join(gateway.folder, 'agents.d', 'helper.yaml'), AGENT);
@@ -320,4 +323,16 @@ test('a chat in the background whose process was killed ends with an error', asy
   const events = eventsOf(String((await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1')).body));
   t.is(events.at(-1)?.event, 'error');
   t.is(events.at(-1)?.data.data.code, 'chat.lost');
+});
+
+test('the newest chat of a session is that which began last, whatever the clocks of the replicas show', async (t) => {
+  const { environment } = (await gatewayDatabase(t, 'postgres'))!;
+  const ahead = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
+  const scripts = [stream(['first']), stream(['second'])];
+  const { gateway, other } = await start(t, scripts, [environment, environment], [ahead]);
+  for (const replica of [gateway, other]) {
+    const { status } = await replica.request('/api/v2/chat/stream', { method: 'POST', body: BEGIN });
+    t.is(status, 200);
+  }
+  t.is(textOf((await read(other)).body), 'second');
 });

@@ -54,8 +54,10 @@ export type BackgroundChats = ReturnType<typeof createBackgroundChats>;
 /** Opens the background chats of all tenants. When the plugin stops, chats in progress get time to end. */
 export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundChats {
   const { services, config } = scope;
-  const { database, clock } = services;
-  const chats = createBackgroundChats(services);
+  const { database } = services;
+  // By its times the newest chat of a session is found, whichever replica has run it.
+  const { clock } = database;
+  const chats = createBackgroundChats({ ...services, clock });
   scope.drain('chats in the background', chats.close);
   scope.every('chat-event-expiry', EXPIRY_EVERY_MS, (signal) => {
     const before = clock.now() - config.chat_event_retention;
