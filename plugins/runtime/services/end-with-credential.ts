@@ -1,4 +1,4 @@
-import { ApiKeyRevoked, isUuid, type Leases, type Scope, TenantDeleted } from 'agent-gateway';
+import { ApiKeyRevoked, ApiKeyRotated, isUuid, type Leases, type Scope, TenantDeleted } from 'agent-gateway';
 
 /**
  * What the lease of a chat notes of the identity that began it: the id of its key. Others are not looked for, and the
@@ -7,9 +7,9 @@ import { ApiKeyRevoked, isUuid, type Leases, type Scope, TenantDeleted } from 'a
 export const identityNote = (identityId: string) => (isUuid(identityId) ? identityId : '');
 
 /**
- * Ends chats that run without a client when their API key is revoked, or their tenant deleted, on any replica: those
- * that hold a lease of one of these keys, with `identityNote` as its note. Other chats end with the connection of their
- * client.
+ * Ends chats that run without a client when their API key is revoked, also by its rotation, or their tenant deleted, on
+ * any replica: those that hold a lease of one of these keys, with `identityNote` as its note. Other chats end with the
+ * connection of their client.
  */
 export function endWithCredential(
   scope: Pick<Scope, 'services' | 'subscribe'>,
@@ -26,5 +26,6 @@ export function endWithCredential(
   }
 
   scope.subscribe(TenantDeleted, (_, { tenantId }) => end(tenantId));
-  scope.subscribe(ApiKeyRevoked, ({ key_id }, { tenantId }) => end(tenantId, key_id));
+  for (const event of [ApiKeyRevoked, ApiKeyRotated])
+    scope.subscribe(event, ({ key_id }, { tenantId }) => end(tenantId, key_id));
 }

@@ -117,7 +117,7 @@ const idle = (gateway: Gateway) =>
     return body.messages?.length === 2;
   });
 
-for (const ended of ['key', 'tenant'] as const)
+for (const ended of ['key', 'rotated key', 'tenant'] as const)
   eachGatewayDatabase(
     test,
     `a chat in the background ends with its ${ended}, on any replica`,
@@ -128,9 +128,10 @@ for (const ended of ['key', 'tenant'] as const)
       await beginAndLeave({ url: gateway.url, token: tenant.token }, 'three');
       const { apiKeys, tenants } = other.gateway.services;
       const { records } = await apiKeys.list({ limit: 1, offset: 0, tenantId: tenant.id });
-      await (ended === 'key'
-        ? apiKeys.revoke(records[0]!.id)
-        : tenants.scheduleDelete(tenant.id, new Date('2040-01-01')));
+      const { id } = records[0]!;
+      if (ended === 'key') await apiKeys.revoke(id);
+      else if (ended === 'tenant') await tenants.scheduleDelete(tenant.id, new Date('2040-01-01'));
+      else await apiKeys.rotate(id, { tenantId: tenant.id, createdBy: null });
       await until(() => provider.requests[0]!.isAborted);
       t.is(provider.requests.length, 1);
       if (ended === 'tenant') return;
