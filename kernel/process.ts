@@ -192,10 +192,10 @@ const CRASH_GRACE = 15_000;
 async function crash(running: Running, err: unknown): Promise<void> {
   const { settings, crashes, logging, gateway } = running;
   const plugin = gateway?.host.slots.culpritOf(err) ?? innerFolderOf(err, settings.pluginDirs);
-  if (plugin !== undefined) crashes.note(plugin);
   logging.logger.fatal({ err, ...(plugin && { plugin }) }, 'an error that was not handled ends the process');
   if (running.isEnding) return;
   running.isEnding = true;
+  if (plugin !== undefined) crashes.note(plugin);
   const late = setTimeout(() => process.exit(1), settings.drainTimeout + CRASH_GRACE);
   await gateway?.stop().catch((failure) => logging.logger.error({ err: failure }, 'the stop has failed'));
   clearTimeout(late);
