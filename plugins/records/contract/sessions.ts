@@ -65,11 +65,14 @@ export interface Sessions {
    * Deletes a message and its content. A tool call and its result stay, with the text `[deleted]`: a provider would
    * refuse one without the other. Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in
    * flight.
+   *
+   * @param also deletes what else holds the message, in the same transaction
    */
   removeMessage(
     entities: TenantEntityManager,
     reader: SessionReader,
     place: { readonly sessionId: string; readonly messageId: string },
+    also?: (inside: TenantEntityManager) => Promise<unknown>,
   ): Promise<void>;
   /**
    * Deletes a session with its messages, in one transaction. Throws like `get`, and `session.busy` while a turn is in

@@ -188,10 +188,13 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
     ): Promise<void> {
       const { conversationId: sessionId, messageId } = place;
       await find(entities, reader, sessionId);
-      const removed = sessions.removeMessage(entities, reader, { sessionId, messageId }).then(() => true);
-      if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
       // Chats do not know which of their messages was deleted.
-      await entities.update(ChatEntity, { conversationId: sessionId }, { messages: '[]' });
+      const also = (inside: TenantEntityManager) =>
+        inside.update(ChatEntity, { conversationId: sessionId }, { messages: '[]' });
+      const removed = sessions
+        .removeMessage(entities, reader, { sessionId, messageId }, also)
+        .then(() => true);
+      if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
     },
 
     /**

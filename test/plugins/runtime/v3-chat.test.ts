@@ -9,6 +9,7 @@ import {
   type StreamChatData,
 } from '@coze/api';
 import test from 'ava';
+import { CompiledQuery } from 'kysely';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
@@ -64,6 +65,26 @@ eachGatewayDatabase(test, 'a chat goes on in the background and is polled', asyn
   );
   const ofChat = await coze.conversations.messages.list(conversation_id, { chat_id: polled.chat.id });
   t.is(ofChat.data.length, 3);
+});
+
+test('a message that is deleted is in no list of its chat, also where the first try broke off', async (t) => {
+  const provider = await startProvider(t, stream(['It is', ' late.']));
+  const { gateway, coze } = await startCoze(t, provider);
+  const { chat } = await coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('hi') });
+  const { conversation_id } = chat;
+  const [answer] = (await coze.conversations.messages.list(conversation_id)).data;
+  const list = () => coze.chat.messages.list(conversation_id, chat.id);
+  t.is((await list())[0]?.content, 'It is late.');
+
+  const kysely = gateway.gateway.services.database.system().getKysely();
+  const run = (text: string) => kysely.executeQuery(CompiledQuery.raw(text));
+  const path = `/api/v2/conversations/${conversation_id}/messages/${answer!.id}`;
+  const remove = () => gateway.request(path, { method: 'DELETE' });
+  await run("create trigger broken before update on runtime_chats begin select raise(abort, 'no'); end");
+  t.is((await remove()).status, 500);
+  await run('drop trigger broken');
+  t.is((await remove()).status, 204);
+  t.deepEqual(await list(), []);
 });
 
 eachGatewayDatabase(test, 'a chat in the background ends with its key', async (t, { environment }) => {

@@ -1,4 +1,5 @@
 import type { Leases, TenantEntityManager } from 'agent-gateway';
+import { RETRY_RACES } from 'agent-gateway';
 import {
   maySee,
   SessionErrors,
@@ -47,10 +48,13 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
       return { messages: rows.reverse().map(toMessage), total };
     },
 
-    async removeMessage(entities, reader, place) {
+    async removeMessage(entities, reader, place, also) {
       await get(entities, reader, place.sessionId);
       await using _ = await takeIdle(entities, place.sessionId);
-      if (!(await blankMessage(entities, place))) throw SessionErrors.messageNotFound();
+      await entities.transaction(async (inside) => {
+        if (!(await blankMessage(inside, place))) throw SessionErrors.messageNotFound();
+        await also?.(inside);
+      }, RETRY_RACES);
     },
 
     async remove(entities, reader, id) {
