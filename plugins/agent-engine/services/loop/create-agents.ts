@@ -1,4 +1,4 @@
-import { GatewayError, redactJsonTextWith } from 'agent-gateway';
+import { GatewayError, isJsonObject, redactJsonTextWith } from 'agent-gateway';
 import {
   type AgentEvent,
   type AgentResult,
@@ -7,7 +7,6 @@ import {
   type Agents,
   type ChatGuarding,
   type ChatMessage,
-  type Decision,
   MAX_ITERATIONS,
   ModelErrors,
   type RunContext,
@@ -140,13 +139,19 @@ function checkpointOf({ ids, guard }: LoopParts, turn: Turn, frame: Frame) {
   };
 }
 
+/** The texts of people in a decision, which may have members of any type that the interrupt has no use for. */
+function textsIn(decision: object) {
+  const { answers, message } = decision as Readonly<Record<'answers' | 'message', unknown>>;
+  return { answers: isJsonObject(answers) ? answers : {}, message };
+}
+
 /** What people wrote in their decisions, as messages: it reaches the model like the messages of a chat. */
 function wordsOf(decisions: AgentResumeRequest['decisions']): readonly ChatMessage[] {
-  const words = Object.values(decisions).flatMap((decision) => {
-    if ('answers' in decision) return Object.values(decision.answers);
-    return decision.decision === 'reject' ? [decision.message] : [];
+  const texts = Object.values(decisions).flatMap((decision) => {
+    const { answers, message } = textsIn(decision);
+    return [...Object.values(answers), message];
   });
-  return words.flatMap((content) => (typeof content === 'string' ? [{ role: 'user', content }] : []));
+  return texts.flatMap((content) => (typeof content === 'string' ? [{ role: 'user', content }] : []));
 }
 
 /** The decisions with other words, in the order of `wordsOf`. */
@@ -156,13 +161,10 @@ function withWords(
 ): AgentResumeRequest['decisions'] {
   const rest = words.values();
   const word = (given: unknown) => (typeof given === 'string' ? rest.next().value?.content : given);
-  const entries = Object.entries(decisions).map(([id, decision]): [string, Decision] => {
-    if ('answers' in decision) {
-      const answers = Object.entries(decision.answers).map(([name, given]) => [name, word(given)]);
-      return [id, { answers: Object.fromEntries(answers) }];
-    }
-    if (decision.decision !== 'reject' || decision.message === undefined) return [id, decision];
-    return [id, { ...decision, message: String(word(decision.message)) }];
+  const entries = Object.entries(decisions).map(([id, decision]) => {
+    const { answers, message } = textsIn(decision);
+    const answered = Object.entries(answers).map(([name, given]) => [name, word(given)]);
+    return [id, { ...decision, answers: Object.fromEntries(answered), message: word(message) }];
   });
   return Object.fromEntries(entries);
 }

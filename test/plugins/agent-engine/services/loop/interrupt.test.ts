@@ -112,6 +112,19 @@ test('a rejection is told to the model, with the person’s words', async (t) =>
   t.is(receipts.kept.length, 0);
 });
 
+test('members of a decision that an approval has no use for change nothing', async (t) => {
+  for (const answers of [null, {}, { to: 'X' }, 'x']) {
+    const paid: string[] = [];
+    const { resume } = await paused(payer(paid));
+    const approved = await resume(() => ({ decision: 'approve', message: null, answers }) as never);
+    t.is(approved.result.finish, 'stop');
+    t.deepEqual(paid, ['SECRET']);
+    const refusing = await paused(payer([]));
+    await refusing.resume(() => ({ decision: 'reject', message: 'Not now', answers }) as never);
+    t.regex(String(refusing.models.requests[1]?.messages.at(-1)?.content), /The person said: Not now/);
+  }
+});
+
 test('edited arguments run, and stand in the conversation', async (t) => {
   const paid: string[] = [];
   const { resume } = await paused(payer(paid));
