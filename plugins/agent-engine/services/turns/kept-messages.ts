@@ -42,12 +42,16 @@ export function keptMessages(messages: readonly ChatMessage[], guard: Guard): re
     return redactValue(value, guard) as T;
   }
 
+  /** Without credentials, but for `extra_content`, which its provider wants back as it came. */
   function keepCall(call: ToolCall): ToolCall {
-    const called: ToolCall['function'] | undefined = call.function;
     // A tool of a provider's own is called in a form of its own.
-    if (called === undefined) return keepValue(call);
-    count(called.arguments.length);
-    return { ...call, function: { name: called.name, arguments: guard.redactJsonText(called.arguments) } };
+    const { function: called, extra_content: extra }: Partial<ToolCall> = call;
+    const kept = keepValue(call);
+    return {
+      ...kept,
+      ...(called && { function: { ...kept.function, arguments: guard.redactJsonText(called.arguments) } }),
+      ...(extra && { extra_content: extra }),
+    };
   }
 
   function keepPart(part: ContentPart): ContentPart {
@@ -60,8 +64,8 @@ export function keptMessages(messages: readonly ChatMessage[], guard: Guard): re
   const kept = messages.map(({ role, content, name, tool_call_id, tool_calls }) => ({
     role,
     content: typeof content === 'string' ? keepText(content) : content?.map(keepPart),
-    ...(typeof name === 'string' && { name }),
-    ...(typeof tool_call_id === 'string' && { tool_call_id }),
+    ...(typeof name === 'string' && { name: keepText(name) }),
+    ...(typeof tool_call_id === 'string' && { tool_call_id: keepText(tool_call_id) }),
     ...(tool_calls && { tool_calls: tool_calls.map(keepCall) }),
   }));
   if (size > ALWAYS_FIT && statementBytes(kept) > MAX_STATEMENT) throw SessionErrors.turnTooLarge();

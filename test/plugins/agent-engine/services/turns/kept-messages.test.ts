@@ -17,6 +17,32 @@ test('credentials are not kept, wherever they stand', (t) => {
   ]);
 });
 
+test('names and ids are kept without credentials, and what a provider wants back as it came', (t) => {
+  const extra_content = { google: { thought_signature: 'SECRET' } };
+  const call = {
+    id: 'SECRET',
+    type: 'function',
+    function: { name: 'SECRET', arguments: '{}', note: 'SECRET' },
+    extra_content,
+    note: 'SECRET',
+  } as const;
+  t.deepEqual(keep({ role: 'assistant', name: 'SECRET', tool_calls: [call] }), {
+    role: 'assistant',
+    content: undefined,
+    name: '[R]',
+    tool_calls: [
+      {
+        id: '[R]',
+        type: 'function',
+        function: { name: '[R]', arguments: '{}', note: '[R]' },
+        extra_content,
+        note: '[R]',
+      } as ToolCall,
+    ],
+  });
+  t.is(keep({ role: 'tool', content: '', tool_call_id: 'SECRET' })?.tool_call_id, '[R]');
+});
+
 test("a call of a provider's own tool is kept without credentials", (t) => {
   const call = { id: 'c', type: 'custom', custom: { name: 'sh', input: 'SECRET' } } as unknown as ToolCall;
   t.deepEqual(keep({ role: 'assistant', content: null, tool_calls: [call] })?.tool_calls as unknown, [
@@ -36,6 +62,16 @@ test('small media are kept, large ones are named', (t) => {
 test('a turn that no database takes in one statement is refused', (t) => {
   const error = t.throws(() => keep({ role: 'user', content: 'a'.repeat(MAX_KEPT + 1) }));
   t.like(error, { code: 'session.turn-too-large', kind: 'too-large' });
+  const long = 'a'.repeat(MAX_KEPT + 1);
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
+  for (const message of [
+    { role: 'user', content: 'Hi', name: long },
+    { role: 'tool', content: 'Hi', tool_call_id: long },
+    { role: 'assistant', tool_calls: [{ ...call, id: long }] },
+    { role: 'assistant', tool_calls: [{ ...call, function: { ...call.function, name: long } }] },
+    { role: 'assistant', tool_calls: [{ ...call, extra_content: { google: { thought_signature: long } } }] },
+  ])
+    t.throws(() => keep(message), { code: 'session.turn-too-large' });
 });
 
 for (const [name, character, most] of [
