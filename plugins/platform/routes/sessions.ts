@@ -41,7 +41,11 @@ const SessionQuery = Type.Object({
 
 /** The query of the messages of a session. */
 const MessageQuery = Type.Object({
-  limit: Type.Integer({ minimum: 0, default: MAX_MESSAGES, description: 'The newest ones; 1000 at most' }),
+  limit: Type.Integer({
+    minimum: 0,
+    default: MAX_MESSAGES,
+    description: 'The newest ones; 1000, or 16 MiB, at most',
+  }),
   before: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Only messages with a lower `seq`' }),
   ),

@@ -55,7 +55,10 @@ export interface Sessions {
   ): Promise<{ readonly sessions: readonly SessionRecord[]; readonly total: number }>;
   /** Throws `session.not-found`, and `session.forbidden` for another user's. */
   get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord>;
-  /** Messages oldest first: the newest `limit` ones before `before` (a `seq`; default: from the end). */
+  /**
+   * Messages oldest first: the newest `limit` ones before `before` (a `seq`; default: from the end), or as many of them
+   * as have 16 MiB together, one at least.
+   */
   messages(
     entities: TenantEntityManager,
     sessionId: string,

@@ -106,6 +106,9 @@ export type SessionMessageRow = InferEntity<typeof SessionMessageEntity>;
 /** What history is chosen by. */
 export type MessageOutline = Pick<SessionMessageRow, 'seq' | 'turn' | 'role' | 'tokenCount' | 'bytes'>;
 
+/** Bytes of messages that are read at one time, as much as a request may bring; a single message may have more. */
+export const MAX_READ_BYTES = 16 * 1024 * 1024;
+
 /** Bytes of messages in one statement: MySQL takes 16 MiB, with everything around them and escaped. */
 const MAX_STATEMENT = 4 * 1024 * 1024;
 
@@ -126,9 +129,6 @@ export function messageWrites(rows: readonly SessionMessageRow[]): RowWrite[] {
 
 /** The role of a deleted message: its row stays, so that the others keep their numbers. */
 const DELETED = 'deleted';
-
-/** True for the row of a deleted message. */
-export const isDeletedMessage = ({ role }: Pick<SessionMessageRow, 'role'>): boolean => role === DELETED;
 
 /** Deletes the content of a message; false when the session has no such message. */
 export async function blankMessage(
@@ -159,25 +159,64 @@ function blankCall(call: ToolCall): ToolCall {
   return { ...call, function: { name: call.function?.name ?? '', arguments: '{}' } };
 }
 
-/** The newest messages below `before` (a `seq`; default: all), newest first. */
+/** Which messages of a session: the newest `limit` below `before` (a `seq`; default: all). */
+export interface MessagePage {
+  readonly limit: number;
+  readonly before?: number | undefined;
+}
+
+function ofPage(sessionId: string, { before }: MessagePage) {
+  return { sessionId, role: { $ne: DELETED }, ...(before !== undefined && { seq: { $lt: before } }) };
+}
+
+/** The messages of a page, newest first. */
 export function findMessages(
   entities: TenantEntityManager,
   sessionId: string,
-  { limit, before }: { readonly limit: number; readonly before?: number | undefined },
+  page: MessagePage,
 ): Promise<SessionMessageRow[]> {
-  const where = { sessionId, role: { $ne: DELETED }, ...(before !== undefined && { seq: { $lt: before } }) };
-  return entities.rows(SessionMessageEntity, where, { orderBy: { seq: 'desc' }, limit });
+  const query = { orderBy: { seq: 'desc' }, limit: page.limit } as const;
+  return entities.rows(SessionMessageEntity, ofPage(sessionId, page), query);
 }
 
-/** The newest messages without their text, newest first. */
+/** The messages of a page without their text, newest first. */
 export function findOutlines(
   entities: TenantEntityManager,
   sessionId: string,
-  limit: number,
+  page: MessagePage,
 ): Promise<MessageOutline[]> {
   const fields = ['seq', 'turn', 'role', 'tokenCount', 'bytes'] as const;
-  const where = { sessionId, role: { $ne: DELETED } };
-  return entities.rows(SessionMessageEntity, where, { orderBy: { seq: 'desc' }, limit, fields });
+  const query = { orderBy: { seq: 'desc' }, limit: page.limit, fields } as const;
+  return entities.rows(SessionMessageEntity, ofPage(sessionId, page), query);
+}
+
+/** How many of these messages, from the first on, may be read at one time: a single one may have any size. */
+export function fitting(outlines: readonly Pick<SessionMessageRow, 'bytes'>[]): number {
+  let left = MAX_READ_BYTES;
+  const first = outlines.findIndex(({ bytes }) => {
+    left -= bytes;
+    return left < 0;
+  });
+  return first < 0 ? outlines.length : Math.max(1, first);
+}
+
+/** Messages that `eachMessage` reads at one time. */
+const PAGE = 50;
+
+/** All messages of a session, oldest first. */
+export async function* eachMessage(
+  entities: Pick<TenantEntityManager, 'rows'>,
+  sessionId: string,
+): AsyncGenerator<SessionMessageRow> {
+  for (let after = 0; ; ) {
+    const where = { sessionId, role: { $ne: DELETED }, seq: { $gt: after } };
+    const query = { orderBy: { seq: 'asc' }, limit: PAGE } as const;
+    const outlines = await entities.rows(SessionMessageEntity, where, { ...query, fields: ['bytes'] });
+    if (outlines.length === 0) return;
+    const rows = await entities.rows(SessionMessageEntity, where, { ...query, limit: fitting(outlines) });
+    yield* rows;
+    after = rows.at(-1)?.seq ?? after;
+  }
 }
 
 /** How many messages a session has. */

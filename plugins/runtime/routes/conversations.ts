@@ -55,7 +55,7 @@ const IdParams = Type.Object({ id: Type.String() });
 const ConversationParams = Type.Object({ conversation_id: Type.String() });
 const SessionParams = Type.Object({ session_id: Type.String() });
 const MessageQuery = Type.Object({
-  limit: Type.Integer({ minimum: 0, default: 100, description: 'The newest ones; 1000 at most' }),
+  limit: Type.Integer({ minimum: 0, default: 100, description: 'The newest ones; 1000, or 16 MiB, at most' }),
   before: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Only messages with a lower `seq`' }),
   ),

@@ -24,7 +24,7 @@ import {
 import { eraseRecords } from '../../store/erasure.ts';
 import { MemoryEntity, ProfileEntity } from '../../store/memories.ts';
 import { ExecutionReceipt } from '../../store/receipts.ts';
-import { isDeletedMessage, Session, SessionMessageEntity, type SessionRow } from '../../store/sessions.ts';
+import { eachMessage, Session, SessionMessageEntity, type SessionRow } from '../../store/sessions.ts';
 import { UsageRecordRow } from '../../store/usage.ts';
 import { addUpAgain } from '../metering/usage-rollup.ts';
 import { toRecord } from '../metering/usage-row.ts';
@@ -32,7 +32,7 @@ import { toReceipt } from '../receipts.ts';
 import { ForgetSkills } from '../skills/tenant-objects.ts';
 import { haltTurns } from './halt-turns.ts';
 
-/** Messages that are read at one time, since they may be large; the same of receipts. */
+/** Receipts that are read at one time, since they may be large. */
 const LARGE = 50;
 
 /** What the records are exported and erased with. */
@@ -154,12 +154,8 @@ function sessionRecord(session: SessionRow): PersonalRecord {
 }
 
 async function* messageRecords(entities: TenantEntityManager, sessionId: string) {
-  const query = { by: ['seq'], page: LARGE } as const;
-  for await (const row of eachRow(entities, SessionMessageEntity, { sessionId }, query)) {
-    if (isDeletedMessage(row)) continue;
-    const { id, seq, tokenCount, createdAt } = row;
-    yield { id, seq, ...JSON.parse(row.message), token_count: tokenCount, created_at: createdAt };
-  }
+  for await (const { id, seq, message, tokenCount, createdAt } of eachMessage(entities, sessionId))
+    yield { id, seq, ...JSON.parse(message), token_count: tokenCount, created_at: createdAt };
 }
 
 async function* memoryRecords(entities: TenantEntityManager, userId: string | undefined) {

@@ -14,8 +14,10 @@ import {
   blankMessage,
   countMessages,
   findMessages,
+  findOutlines,
   findSession,
   findSessions,
+  fitting,
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
@@ -43,7 +45,8 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
     get,
 
     async messages(entities, sessionId, page) {
-      const rows = await findMessages(entities, sessionId, page);
+      const limit = fitting(await findOutlines(entities, sessionId, page));
+      const rows = await findMessages(entities, sessionId, { ...page, limit });
       const total = await countMessages(entities, sessionId);
       return { messages: rows.reverse().map(toMessage), total };
     },

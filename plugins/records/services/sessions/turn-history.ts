@@ -3,6 +3,7 @@ import type { ChatMessage } from '../../contract.ts';
 import {
   findMessages,
   findOutlines,
+  MAX_READ_BYTES,
   type MessageOutline,
   type SessionMessageRow,
   type SessionRow,
@@ -12,8 +13,6 @@ import {
 const MAX_MESSAGES = 1_000;
 /** Messages that are read at one time; most sessions have fewer. */
 const PAGE = 100;
-/** Most bytes of messages that are read for a turn: as much as a request may bring. */
-const MAX_BYTES = 16 * 1024 * 1024;
 
 /** What is known of a session before its messages are read. */
 type HistorySource = Pick<SessionRow, 'id' | 'messageCount' | 'messageBytes'>;
@@ -29,7 +28,7 @@ export async function readHistory(
   session: HistorySource,
   maxTokens: number,
 ): Promise<readonly ChatMessage[]> {
-  const isLarge = session.messageBytes > MAX_BYTES;
+  const isLarge = session.messageBytes > MAX_READ_BYTES;
   const limit = isLarge ? await chooseFirst(entities(), session, maxTokens) : session.messageCount;
   const { rows: newest, isAll } = await readNewest(
     entities(),
@@ -38,7 +37,7 @@ export async function readHistory(
     maxTokens,
   );
   const isComplete = isAll || newest.length >= session.messageCount || isLarge;
-  const from = selectHistory(newest, isComplete, { tokens: maxTokens, bytes: MAX_BYTES });
+  const from = selectHistory(newest, isComplete, { tokens: maxTokens, bytes: MAX_READ_BYTES });
   if (from === undefined) return [];
   const chosen = newest.filter(({ seq }) => seq >= from);
   return chosen.reverse().map(({ message }) => JSON.parse(message));
@@ -50,10 +49,10 @@ async function chooseFirst(
   { id, messageCount }: HistorySource,
   maxTokens: number,
 ): Promise<number> {
-  const outlines = await findOutlines(entities, id, MAX_MESSAGES);
+  const outlines = await findOutlines(entities, id, { limit: MAX_MESSAGES });
   // Deleted messages are counted, and not read.
   const isComplete = outlines.length < MAX_MESSAGES || outlines.length >= messageCount;
-  const from = selectHistory(outlines, isComplete, { tokens: maxTokens, bytes: MAX_BYTES });
+  const from = selectHistory(outlines, isComplete, { tokens: maxTokens, bytes: MAX_READ_BYTES });
   return outlines.findIndex(({ seq }) => seq === from) + 1;
 }
 

@@ -49,9 +49,9 @@ export function createConversationMessages({
   async function newest({ entities, reader, id }: Place, page: MessagePage): Promise<SessionMessage[]> {
     const found: SessionMessage[] = [];
     for (let before: number | undefined; found.length < MAX_SEARCHED; before = found.at(-1)?.seq) {
-      const { messages } = await conversations.messages(entities, reader, id, { limit: READ, before });
+      const { messages, total } = await conversations.messages(entities, reader, id, { limit: READ, before });
       found.push(...messages.toReversed());
-      if (messages.length < READ || isEnough(found, page)) break;
+      if (messages.length === 0 || found.length >= total || isEnough(found, page)) break;
     }
     return found;
   }

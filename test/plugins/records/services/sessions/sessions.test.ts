@@ -1,5 +1,7 @@
 import test from 'ava';
+import type { TenantEntityManager } from '../../../../../kernel/index.ts';
 import type { SessionReader } from '../../../../../plugins/records/contract.ts';
+import { eachMessage, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import {
   ALICE,
@@ -70,6 +72,35 @@ for (const family of ['sqlite', 'postgres', 'mysql'] as const) {
     t.deepEqual(await seen({ limit: 4, before: 3 }), [6, 1, 2]);
     t.deepEqual(await seen({ limit: 4, before: 1 }), [6]);
     t.deepEqual(await seen({ limit: 4, before: 99 }), [6, 3, 4, 5, 6]);
+  });
+
+  test(`${family}: no more messages are read at one time than fit into memory`, async (t) => {
+    const opened = await turnReplicas(t, family);
+    if (opened === undefined) return;
+    const replica = opened.replicas[0]!;
+    const entities = replica.database.forTenant(TENANT);
+    for (let turn = 0; turn < 3; turn += 1) await talk(replica, 's');
+    const mebibytes = { 1: 20, 2: 9, 3: 9, 6: 9 };
+    for (const [seq, size] of Object.entries(mebibytes)) {
+      const place = { sessionId: 's', seq: Number(seq) };
+      await entities.update(SessionMessageEntity, place, { bytes: size * 1024 * 1024 });
+    }
+    const seen = async (page: { limit: number; before?: number }) =>
+      (await replica.sessions.messages(entities, 's', page)).messages.map(({ seq }) => seq);
+    t.deepEqual(await seen({ limit: 100 }), [4, 5, 6]);
+    t.deepEqual(await seen({ limit: 100, before: 4 }), [3]);
+    t.deepEqual(await seen({ limit: 100, before: 2 }), [1]);
+    const read: number[][] = [];
+    const rows: TenantEntityManager['rows'] = async (entity, where, query) => {
+      const found = await entities.rows(entity, where, query);
+      const messages = found as readonly { readonly seq?: number; readonly message?: string }[];
+      if (messages[0]?.message !== undefined) read.push(messages.map(({ seq }) => seq!));
+      return found;
+    };
+    const all: number[] = [];
+    for await (const { seq } of eachMessage({ rows }, 's')) all.push(seq);
+    t.deepEqual(read, [[1], [2], [3, 4, 5], [6]]);
+    t.deepEqual(all, [1, 2, 3, 4, 5, 6]);
   });
 
   test(`${family}: a session is deleted with its messages, but not while a turn is in flight`, async (t) => {

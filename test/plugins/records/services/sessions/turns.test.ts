@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { writes } from '../../../../../foundation/data/database.ts';
-import { findSession, Session } from '../../../../../plugins/records/store/sessions.ts';
+import { eachMessage, findSession, Session } from '../../../../../plugins/records/store/sessions.ts';
 import { until } from '../../../../support/until.ts';
 import {
   ALICE,
@@ -387,7 +387,9 @@ eachDeployment('a turn that is larger than a statement may be is stored all the 
   await using turn = await one.turns.begin(wanted());
   const messages = texts.map((content) => ({ role: 'assistant', content }));
   await turn.commit({ ...outcome(), messages });
-  const kept = await stored(one, turn.sessionId);
-  t.true(kept.messages.every(({ message }, index) => message.content === texts[index]));
-  t.is(kept.total, 3);
+  const kept: string[] = [];
+  for await (const { message } of eachMessage(one.database.forTenant(TENANT), turn.sessionId))
+    kept.push(JSON.parse(message).content);
+  t.true(kept.every((content, index) => content === texts[index]));
+  t.is(kept.length, 3);
 });
