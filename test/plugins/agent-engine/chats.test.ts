@@ -7,8 +7,14 @@ import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
-import { type ProviderScript, startFakeProvider, stream } from '../../support/fake-provider.ts';
+import {
+  endlessStream,
+  type ProviderScript,
+  startFakeProvider,
+  stream,
+} from '../../support/fake-provider.ts';
 import { testPlugin } from '../../support/plugins.ts';
+import { until } from '../../support/until.ts';
 import { providerEnv } from '../platform/routes/chat-kit.ts';
 
 /** One row for each message that was answered. */
@@ -164,6 +170,18 @@ test('a chat is streamed, and its end comes with the answer when it is durable',
     ['Hel', 'lo.', 'end'],
   );
   t.like(events.at(-1).answer, { text: 'Hello.', sessionId: 'bot-1', finish: 'stop' });
+});
+
+test('a chat whose events nobody reads ends when it is disposed of', async (t) => {
+  const { chats, gateway, provider } = await startBot(t, [endlessStream(), stream(['Hi.'])]);
+  const { id } = await gateway.makeTenant();
+  const { signal } = new AbortController();
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const chat = { tenantId: id, userId: 'anna', sessionId: 's', source: 'bot', messages, signal };
+  const begun = await chats.stream(chat);
+  await begun[Symbol.asyncDispose]();
+  await until(() => provider.requests[0]!.isAborted);
+  t.is((await chats.run(chat)).text, 'Hi.');
 });
 
 test('a tenant that is not there, or deleted, a source that is no name, and writes beside a chat that is not kept are refused', async (t) => {

@@ -57,17 +57,24 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   async function begun(
     call: ChatCall,
     running: Running,
-    run: () => AsyncIterable<AgentEvent>,
+    run: (context: RunContext) => AsyncGenerator<AgentEvent, void>,
   ): Promise<AgentTurn> {
     const { conversation, model } = running;
+    const left = new AbortController();
+    const source = run(contextOf(call, conversation, left.signal));
     try {
       const empty = () => TurnErrors.failed('The agent ended without an answer.');
-      const events = await withFirst(run(), empty, STREAM_BEGINS_MS);
+      const events = await withFirst(source, empty, STREAM_BEGINS_MS);
       return {
         sessionId: conversation.sessionId,
         model,
         events: kept(call, running, events),
-        [Symbol.asyncDispose]: () => conversation[Symbol.asyncDispose](),
+        async [Symbol.asyncDispose]() {
+          await using _ = conversation;
+          // Events that nobody has begun to read do not end with their reader.
+          left.abort(new Error('the turn was left'));
+          await source.return();
+        },
       };
     } catch (error) {
       await conversation[Symbol.asyncDispose]();
@@ -111,14 +118,14 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
       const opening = { messages, store, agent, model, contextLength: contextLength(model) };
       const conversation = await conversations.open(call, opening);
       const place = { sessionId: conversation.sessionId ?? '', agent: agent ?? '' };
-      const run = async function* () {
+      const run = async function* (context: RunContext) {
         if (pauses === 'allow') await assertNothingOpen(call, place);
         yield* agents.run({
           ...request,
           messages: composeConversation(conversation.history, conversation.messages),
           preamble: conversation.preamble,
           secretPreamble: conversation.secretPrompt,
-          context: contextOf(call, conversation),
+          context,
           guards: conversation.guards,
         });
       };
@@ -145,12 +152,12 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         also,
         taken: checkpoints.take({ ...place, checkpointId: checkpoint.id }),
       };
-      const run = async function* () {
+      const run = async function* (context: RunContext) {
         // While this call waited for its turn another one may have taken the checkpoint.
         const still = await checkpoints.find(entities(), place);
         if (still?.checkpoint.id !== checkpoint.id) throw TurnErrors.notInterrupted();
         const { guards } = conversation;
-        yield* agents.resume({ checkpoint, decisions, context: contextOf(call, conversation), guards });
+        yield* agents.resume({ checkpoint, decisions, context, guards });
       };
       return begun(call, running, run);
     },
@@ -172,7 +179,9 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   }
 }
 
-function contextOf(call: ChatCall, { sessionId, signal }: Conversation): RunContext {
+function contextOf(call: ChatCall, conversation: Conversation, left: AbortSignal): RunContext {
   const { principal, requestId, taskClass, traceHeaders, audit, log } = call;
+  const signal = AbortSignal.any([conversation.signal, left]);
+  const { sessionId } = conversation;
   return { principal, sessionId, requestId, taskClass, signal, traceHeaders, audit, log };
 }
