@@ -35,6 +35,7 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
     signal,
     wishes: agent.tools,
     taken: delegates.keys(),
+    others: clientTools.size + delegates.size,
   });
   if (offer.missing.length > 0)
     log.warn({ agent: agent.name, tools: offer.missing }, 'tools of the agent are not there');

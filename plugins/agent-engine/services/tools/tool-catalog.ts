@@ -36,6 +36,8 @@ interface ToolQuery {
   readonly wishes?: readonly ToolWish[] | undefined;
   /** Names that are no longer free. */
   readonly taken?: Iterable<string>;
+  /** Tools of the run that come from elsewhere: they count, too. Default 0. */
+  readonly others?: number;
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +86,7 @@ export function createToolCatalog({
   // By tenant and source, until when the answer is awaited.
   const late = recentMap<{ until: number }>(MAX_LATE);
   const warnOfMany = throttledLog<object>(clock, (detail, times) =>
-    log.warn({ ...detail, times }, `only the first ${MAX_TOOLS} tools are offered`),
+    log.warn({ ...detail, times }, `a run has more than ${MAX_TOOLS} tools, so some are not offered`),
   );
 
   /** Lets the tenant's runs go on without the source until it has answered. */
@@ -152,14 +154,14 @@ export function createToolCatalog({
       return { missing: refs.filter((ref) => !isKnown(ref)), known };
     },
     /**
-     * The tools for a run, `MAX_TOOLS` at most, within the tenant's sandbox policy; `missing` are the refs that stand
-     * for no tool now. A source that fails or is slow is left out and logged. Throws the reason of the signal, and what
+     * The tools for a run, `MAX_TOOLS` at most with its others, within the tenant's sandbox policy; `missing` are the
+     * refs that stand for no tool now. A source that fails or is slow is left out and logged. Throws the reason of the signal, and what
      * the policies throw: no policy, no tools.
      */
     async offer(
       query: ToolQuery,
     ): Promise<{ readonly tools: readonly OfferedTool[]; readonly missing: readonly string[] }> {
-      const { tenantId, wishes, signal, taken } = query;
+      const { tenantId, wishes, signal, taken, others = 0 } = query;
       const asked = sources().filter((source) =>
         wishes === undefined ? source.prefix !== 'skill://' : wishes.some(({ ref }) => mayHold(source, ref)),
       );
@@ -171,7 +173,7 @@ export function createToolCatalog({
       const all = firstOfEachRef(lists.flat());
       const wanted = all.filter((tool) => wishes?.some(({ ref }) => matchesRef(tool, ref)) ?? true);
       const allowed = wanted.filter(({ name }) => allowedTools === null || allowedTools.includes(name));
-      const chosen = allowed.slice(0, MAX_TOOLS);
+      const chosen = allowed.slice(0, Math.max(0, MAX_TOOLS - others));
       if (chosen.length < allowed.length) warnOfMany({ tenant_id: tenantId, tools: allowed.length });
       const names = uniqueNames(
         chosen.map(({ name }) => name),

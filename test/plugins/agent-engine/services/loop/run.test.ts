@@ -423,6 +423,16 @@ test('an answer makes 64 calls at most', async (t) => {
   t.is(result.messages[0]?.tool_calls?.length, 64);
 });
 
+test('with the tools of its caller a run has no more tools than providers take', async (t) => {
+  const tools = Array.from({ length: 130 }, (_, n) => tool(`t${n}`, () => ({ content: '' })));
+  const { agents, models } = loop({ script: [says('Hi')], tools });
+  const clientTools = [{ type: 'function', function: { name: 'open_door' } }] as const;
+  await collect(agents.run({ ...ask(), clientTools }));
+  const offered = models.requests[0]!.tools!.map(({ function: { name } }) => name);
+  t.is(offered.length, 128);
+  t.is(offered[0], 'open_door');
+});
+
 test('a call of a client tool ends the turn, after the server’s own, and a later run goes on', async (t) => {
   const clientTools = [{ type: 'function', function: { name: 'open_door' } }] as const;
   const { agents, models } = loop({

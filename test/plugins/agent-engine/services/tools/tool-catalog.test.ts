@@ -215,8 +215,12 @@ test('a policy that cannot be read offers nothing', async (t) => {
 test('at most 128 tools are offered', async (t) => {
   const many = source('builtin/', ...Array.from({ length: 300 }, (_, n) => tool(`builtin/t${n}`)));
   const made = catalog([many]);
-  t.is((await made.offer({ tenantId: 't', signal })).tools.length, MAX_TOOLS);
+  const offered = async (others?: number) =>
+    (await made.offer({ tenantId: 't', signal, others })).tools.length;
+  t.is(await offered(), MAX_TOOLS);
   t.is(made.lines.length, 1);
+  t.is(await offered(28), MAX_TOOLS - 28);
+  t.is(await offered(MAX_TOOLS + 1), 0);
 });
 
 test('a tool that two sources have is offered once', async (t) => {
