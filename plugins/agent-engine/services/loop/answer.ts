@@ -67,7 +67,7 @@ export function joinAnswer() {
       const { content, refusal, reasoning_content, reasoning_details, tool_calls } = choice.delta;
       if (Array.isArray(reasoning_details)) {
         grow(JSON.stringify(reasoning_details).length);
-        reasoningDetails.push(...reasoning_details);
+        for (const detail of reasoning_details) reasoningDetails.push(detail);
       }
       const added = content || refusal || '';
       const reasoning = typeof reasoning_content === 'string' ? reasoning_content : '';

@@ -99,6 +99,7 @@ function answerProblems(
   const names = new Set(fields.map(({ name }) => name));
   const unknown = Object.keys(answers)
     .filter((name) => !names.has(name))
+    .slice(0, MAX_PROBLEMS)
     .map((name) => ({ pointer: `${pointer}/${segment(name)}`, message: 'is no field of the question' }));
   const wrong = fields.flatMap((field): FieldError[] => {
     const answer = Object.hasOwn(answers, field.name) ? answers[field.name] : undefined;

@@ -108,7 +108,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
 
   function keepDetails(given: readonly unknown[]): void {
     grow(JSON.stringify(given).length);
-    details.push(...given);
+    for (const detail of given) details.push(detail);
   }
 
   /** Members that are not spoken text: reasoning, tool calls, and what providers invent. */

@@ -37,6 +37,11 @@ function join(deltas: readonly ChatDelta[]) {
 /** A text in pieces, cut wherever. */
 const pieces = fc.array(fc.string({ maxLength: 5 }), { maxLength: 8 });
 
+test('an answer may bring back as much for its provider as fits into a chunk', (t) => {
+  const reasoning_details = Array.from({ length: 300_000 }, (_, index) => index % 10);
+  t.deepEqual(join([{ reasoning_details }, { content: 'Hi' }]).reasoningDetails, reasoning_details);
+});
+
 test('however an answer is cut into chunks, it is joined to the same', (t) => {
   fc.assert(
     fc.property(

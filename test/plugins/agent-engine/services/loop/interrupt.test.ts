@@ -419,6 +419,8 @@ test('decisions that do not fit are refused with all problems at once, before an
   t.is(check({}).length, 3);
   t.is(check({ ...fine, [form]: 'yes' }).length, 1);
   t.is(check({ ...fine, [form]: {} }).length, 1);
+  const many = Object.fromEntries(Array.from({ length: 131_072 }, (_, index) => [index, 0]));
+  t.is(check({ ...fine, [form]: { answers: many } }).length, 100);
   t.is(
     check({ [one]: { decision: 'edit' }, [two]: { decision: 'reject', message: 7 }, [form]: null }).length,
     3,

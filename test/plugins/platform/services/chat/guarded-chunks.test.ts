@@ -81,6 +81,9 @@ test('what the provider wants back with calls is kept', (t) => {
   ]);
   t.deepEqual(message.reasoning_details, [{ text: 'hm', provider_metadata: signed }]);
   t.deepEqual(message.tool_calls?.[0]?.extra_content, signed);
+  const many = Array.from({ length: 300_000 }, (_, index) => index % 10);
+  const long = pass([choices({ reasoning_details: many }), choices({ content: 'Hi' }, 'stop')]);
+  t.deepEqual(long.message.reasoning_details, many);
 });
 
 const CALLS = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] as const;
