@@ -38,10 +38,13 @@ export function refusing(problemsOf: (body: UnreadBody, query: UnreadBody) => re
     // Of a body that is missing or no object the schema speaks, where the route has one.
     const hasRules = isJsonObject(body) || (body === undefined && !reported.has('/body'));
     const found = hasRules ? problemsOf(membersOf(body), membersOf(query)) : [];
-    const more = found.filter(({ pointer }) => !reported.has(pointer));
+    const more = found.filter(({ pointer }) => !reported.has(pointer)).slice(0, MAX_MORE);
     return KernelErrors.invalidRequest(undefined, { errors: [...errors, ...more] });
   };
 }
+
+/** Problems that rules of a route add at most: each item of a long list may have one. */
+const MAX_MORE = 100;
 
 const membersOf = (value: unknown): UnreadBody => (isJsonObject(value) ? value : {});
 

@@ -143,7 +143,9 @@ function newKeyProblems(
   now: number,
   also: ReadonlySet<string>,
 ): readonly FieldError[] {
-  const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
+  // What is no text is no role and no scope.
+  const texts = (value: unknown) =>
+    Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? one : '')) : [];
   const { unknown } = grantProblems(ANYBODY, { roles: texts(roles), scopes: texts(scopes) }, also);
   return [...unknown, ...writtenExpiryProblems(expiry, now)];
 }

@@ -17,6 +17,11 @@ test('a place of which the schema complains is told once, in its words', (t) => 
   t.deepEqual(refuse([mistyped], { from: 'late' }).extras.errors, [mistyped]);
 });
 
+test('rules add a hundred problems at most', (t) => {
+  const many = refusing(() => Array.from({ length: 200_000 }, (_, n) => ({ ...late, pointer: `/body/${n}` })));
+  t.is(many([untitled], {}).extras.errors?.length, 101);
+});
+
 test('rules see no body that is no object', (t) => {
   const missing: FieldError = { pointer: '/body', message: 'must be an object' };
   const seen: unknown[] = [];

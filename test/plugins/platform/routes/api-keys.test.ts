@@ -137,6 +137,7 @@ test('all that is wrong with a body is told together', async (t) => {
   const form = await post({ roles: 'admin', scopes: [7], expires_at: 'tomorrow' });
   t.is(form.status, 400);
   t.deepEqual(pointers(form), ['/body/expires_at', '/body/name', '/body/roles', '/body/scopes/0']);
+  t.deepEqual(pointers(await post({ name: 'x', roles: [{ toString: 7 }] })), ['/body/roles/0']);
   const meaning = await post({
     name: 'x',
     roles: ['king'],
