@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type Database,
   forEachLimited,
   ObjectErrors,
   type ObjectInfo,
@@ -28,15 +29,17 @@ export function createObjectCleanup(parts: {
   readonly objects: Objects;
   readonly references: () => readonly StoredObjects[];
   readonly clock: Pick<Clock, 'now'>;
+  readonly database: Pick<Database, 'now'>;
 }) {
-  const { objects, references, clock } = parts;
+  const { objects, references, clock, database } = parts;
 
   return async (tenantId: string, signal: AbortSignal): Promise<CleanedUp> => {
     if (!objects.available)
       throw ObjectErrors.unavailable('There is no object storage', { retryable: false });
     const space = objects.forTenant(tenantId);
     const claims = references();
-    const oldest = clock.now() - YOUNG_MS;
+    // The earlier one of two clocks: to one that is ahead no upload is young.
+    const oldest = Math.min(clock.now(), await database.now()) - YOUNG_MS;
     const done = { deleted: 0, bytes: 0, scanned: 0 };
 
     const remove = (sizes: ReadonlyMap<string, number>) => (keys: readonly string[]) =>

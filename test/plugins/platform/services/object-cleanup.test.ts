@@ -21,9 +21,11 @@ function claim(prefix: string, referenced: readonly string[], asked: string[] = 
 function open(references: readonly StoredObjects[]) {
   const clock = manualClock();
   const objects = memoryObjects(clock);
-  const cleanUp = createObjectCleanup({ objects, references: () => references, clock });
+  const away = { ms: 0 };
+  const database = { now: async () => clock.now() - away.ms };
+  const cleanUp = createObjectCleanup({ objects, references: () => references, clock, database });
   const keys = async () => (await objects.forTenant('one').list('')).objects.map(({ key }) => key);
-  return { clock, cleanUp, space: objects.forTenant('one'), keys };
+  return { clock, away, cleanUp, space: objects.forTenant('one'), keys };
 }
 
 test('an object that several claim is deleted when none of them refers to it', async (t) => {
@@ -32,6 +34,16 @@ test('an object that several claim is deleted when none of them refers to it', a
   clock.advance(HOUR_MS);
   t.deepEqual(await cleanUp('one', never), { deleted: 3, bytes: 9, scanned: 6 });
   t.deepEqual(await keys(), ['a/1', 'a/2', 'c']);
+});
+
+test('an object that is young by the clock of the database stays', async (t) => {
+  const { clock, away, cleanUp, space } = open([claim('a/', [])]);
+  await space.put('a/1', '123');
+  clock.advance(HOUR_MS);
+  away.ms = 1;
+  t.like(await cleanUp('one', never), { deleted: 0, scanned: 1 });
+  away.ms = -1;
+  t.like(await cleanUp('one', never), { deleted: 1, scanned: 1 });
 });
 
 test('nobody gives away what he was not asked about', async (t) => {
