@@ -46,19 +46,17 @@ export async function askModel(
   const joined = joinAnswer();
   const secret = frame.secret === '' ? undefined : frame.secret;
   const text = guarded(guard, secret, refuse);
-  // Reasoning is no answer: where it gives away what it must not, the rest of it is withheld, and the answer goes on.
-  const guardReasoning = () => guarded(guard, secret, () => {});
-  let reasoning = guardReasoning();
-  let isReasoning = false;
+  /** Of thoughts that are coming: where they give away what they must not, the rest is withheld; the answer goes on. */
+  let reasoning: GuardedText | undefined;
   const isShown = frame.prefix === '';
 
   async function emit(type: 'text' | 'reasoning', delta: string): Promise<void> {
     if (isShown && delta !== '') await turn.emit({ type, delta });
   }
   async function endReasoning(): Promise<void> {
-    isReasoning = false;
-    await emit('reasoning', reasoning.end());
-    reasoning = guardReasoning();
+    const rest = reasoning?.end() ?? '';
+    reasoning = undefined;
+    await emit('reasoning', rest);
   }
 
   turn.modelCalls += 1;
@@ -75,16 +73,16 @@ export async function askModel(
   for await (const chunk of turn.guards.stream(model.stream(request, context), FOR_PROVIDER)) {
     const added = joined.add(chunk);
     if (added.reasoning !== '') {
-      isReasoning = true;
+      reasoning ??= guarded(guard, secret, () => {});
       await emit('reasoning', reasoning.push(added.reasoning));
     }
     if (added.text !== '') {
-      if (isReasoning) await endReasoning();
+      if (reasoning !== undefined) await endReasoning();
       await emit('text', text.push(added.text));
     }
   }
   const span = endSpan();
-  if (isReasoning) await endReasoning();
+  await endReasoning();
   await emit('text', text.end());
 
   const given = joined.answer();
