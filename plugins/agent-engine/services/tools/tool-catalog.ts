@@ -155,8 +155,8 @@ export function createToolCatalog({
     },
     /**
      * The tools for a run, `MAX_TOOLS` at most with its others, within the tenant's sandbox policy; `missing` are the
-     * refs that stand for no tool now. A source that fails or is slow is left out and logged. Throws the reason of the signal, and what
-     * the policies throw: no policy, no tools.
+     * refs that stand for no tool now. A source that fails or is slow is left out and logged. Throws the reason of the
+     * signal, and what the policies throw: no policy, no tools.
      */
     async offer(
       query: ToolQuery,
