@@ -56,7 +56,8 @@ export const ModelSpec = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 100_000_000,
-        description: 'Tokens that fit into a conversation; information for the choice of a model',
+        description:
+          'Tokens that fit into a conversation: history gets half of them at most, and agents shorten old outputs of tools to fit',
       }),
     ),
     capabilities: Type.Optional(
