@@ -76,6 +76,13 @@ export function createGuard(options: {
   return { checkInput, inspect, checkOutput, redact, redactStream, redactJsonText };
 }
 
+/** Where the messages of a role come from; `function` is what `tool` was before it. */
+const ORIGINS: ReadonlyMap<string, TextOrigin> = new Map([
+  ['user', 'user'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+]);
+
 /**
  * Checks what is new in a conversation: the messages of users and tools behind the last answer. Rejects with
  * `guard.input-blocked`, naming the rule, at the first finding; what was said before passed the check when it was new.
@@ -86,7 +93,7 @@ export async function inspectInput(
 ): Promise<void> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   for (const { role, content } of messages.slice(last + 1)) {
-    const origin = role === 'user' ? 'user' : role === 'tool' ? 'tool' : undefined;
+    const origin = ORIGINS.get(role);
     if (origin === undefined) continue;
     for (const text of textsOf(content)) {
       const finding = await check(text, origin);

@@ -51,7 +51,8 @@ test('a conversation is checked from its last answer on, and the error names the
   const answer = { role: 'assistant', content: 'No.' };
   await t.notThrowsAsync(guard.inspect([attack, answer, { role: 'user', content: 'Hi' }]));
   const parts = { role: 'user', content: [{ type: 'text', text: ATTACK }] };
-  for (const message of [attack, parts]) {
+  const results = ['tool', 'function'].map((role) => ({ role, content: ATTACK }));
+  for (const message of [attack, parts, ...results]) {
     const error = await t.throwsAsync(guard.inspect([answer, message]), { instanceOf: GatewayError });
     t.is(error.code, 'guard.input-blocked');
     t.false(error.message.includes('system prompt.'));
