@@ -3,7 +3,7 @@ import { GatewayError } from 'agent-gateway';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract.ts';
 import { jsonIn } from '../json-text.ts';
-import { createSoundChoices, soundMessage } from './openai-forms.ts';
+import { createSoundChoices, isFurther, soundMessage } from './openai-forms.ts';
 import { malformed, type Redact, streamFailure } from './provider-errors.ts';
 
 /**
@@ -17,7 +17,7 @@ export function parseCompletion(text: string, redact: Redact, newId: () => strin
   if (answer?.error !== undefined && answer.error !== null) throw streamFailure(answer.error, redact);
   const given = Array.isArray(answer?.choices) ? answer.choices : [];
   // One answer is asked for: what comes beside it is no part of it.
-  const choices = given.filter((choice) => !(choice?.index > 0)).map((choice) => soundChoice(choice, newId));
+  const choices = given.filter((choice) => !isFurther(choice)).map((choice) => soundChoice(choice, newId));
   if (choices.length === 0) throw malformed('it has no choices');
   const completion = value as ChatCompletion;
   return withCountedUsage({ ...completion, choices });

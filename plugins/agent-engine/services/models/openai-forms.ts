@@ -96,11 +96,16 @@ export function createSoundChoices(newId: () => string) {
     for (const choice of choices) {
       const one = soundChoice(choice);
       if (one === undefined) return undefined;
-      if (!(one.index > 0)) sound.push(one);
+      if (!isFurther(one)) sound.push(one);
     }
     const isSame = sound.length === choices.length && sound.every((one, place) => one === choices[place]);
     return isSame ? (choices as ChatChunk['choices']) : sound;
   };
+}
+
+/** True of a choice beyond the first, which was not asked for. */
+export function isFurther(choice: { readonly index?: unknown } | null): boolean {
+  return typeof choice?.index === 'number' && choice.index > 0;
 }
 
 /** True of what most chunks are: a piece of text in the right form. */

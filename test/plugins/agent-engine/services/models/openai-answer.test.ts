@@ -119,17 +119,21 @@ test('a plain answer whose content is neither text nor parts is malformed, and o
       (text) => text,
       () => 'made',
     );
-  const choice = (index: number, content: unknown) => ({
+  const choice = (index: unknown, content: unknown) => ({
     index,
     finish_reason: 'stop',
     message: { role: 'assistant', content },
   });
   t.throws(() => parse(choice(0, 5)), { message: /in no known form/ });
   t.deepEqual(parse(choice(1, 'b'), choice(0, 'a')).choices as unknown, [choice(0, 'a')]);
+  const odd = { toString: 1 };
+  t.deepEqual(parse(choice(odd, 'a')).choices as unknown, [choice(odd, 'a')]);
 });
 
 test('a choice that is no object is a malformed answer', (t) => {
   t.regex(whole({ choices: [null] }, FINISH).failure ?? '', /not a chat completion chunk/);
+  const odd = { choices: [{ index: { toString: 1 }, delta: {} }] };
+  t.is(whole(odd, FINISH).failure, undefined);
 });
 
 test('a choice without a delta adds nothing', (t) => {
