@@ -18,7 +18,9 @@ test('a place of which the schema complains is told once, in its words', (t) => 
 });
 
 test('rules add a hundred problems at most', (t) => {
-  const many = refusing(() => Array.from({ length: 200_000 }, (_, n) => ({ ...late, pointer: `/body/${n}` })));
+  const many = refusing(() =>
+    Array.from({ length: 200_000 }, (_, n) => ({ ...late, pointer: `/body/${n}` })),
+  );
   t.is(many([untitled], {}).extras.errors?.length, 101);
 });
 
