@@ -1,5 +1,5 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { access } from '../../kernel/api/access.ts';
 import { route } from '../../kernel/api/route.ts';
 import agentEngine from '../../plugins/agent-engine/plugin.ts';
@@ -7,12 +7,15 @@ import platform from '../../plugins/platform/plugin.ts';
 import records from '../../plugins/records/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../testing/index.ts';
 import { testPlugin } from '../support/plugins.ts';
+import { type Lifetime, shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const CHAT = { model: 'default', messages: [{ role: 'user', content: 'hello' }] };
 
-async function start(t: ExecutionContext, options: TestGatewayOptions = {}): Promise<TestGateway> {
+const bundled = shared((file) => start(file));
+
+async function start(t: Lifetime, options: TestGatewayOptions = {}): Promise<TestGateway> {
   const gateway = await startTestGateway(options);
   t.teardown(gateway.stop);
   return gateway;
@@ -29,7 +32,7 @@ async function makeTenant({ request }: TestGateway): Promise<string> {
 }
 
 test('the static token is an administrator of the default tenant', async (t) => {
-  const gateway = await start(t);
+  const gateway = await bundled();
   t.like((await gateway.request('/v1/me')).body, {
     tenant_id: DEFAULT_TENANT,
     roles: ['admin'],
@@ -41,7 +44,7 @@ test('the static token is an administrator of the default tenant', async (t) => 
 });
 
 test('a wrong credential and none are 401 with a challenge, in the dialect of the route', async (t) => {
-  const gateway = await start(t);
+  const gateway = await bundled();
   const none = await gateway.request('/v1/me', { token: null });
   t.is(none.headers.get('www-authenticate'), 'Bearer');
   t.like(none.body, { status: 401, code: 'auth.required' });
@@ -91,7 +94,7 @@ const REQUESTS: Record<string, [string, object?]> = {
 
 for (const [who, settings, expected] of MATRIX) {
   test(`${who} may do what the role and the scopes say`, async (t) => {
-    const gateway = await start(t);
+    const gateway = await bundled();
     const token = await makeKey(gateway, settings);
     const seen: Record<string, number> = {};
     for (const name of Object.keys(expected)) {
@@ -103,7 +106,7 @@ for (const [who, settings, expected] of MATRIX) {
 }
 
 test('a key works until the moment that it expires', async (t) => {
-  const gateway = await start(t);
+  const gateway = await bundled();
   const plenty = { name: 'Acme', rate_limit_rpm: 100_000 };
   const tenant = (await gateway.request('/v1/tenants', { method: 'POST', body: plenty })).body.id;
   const expiresAt = Date.now() + 5000;
@@ -119,7 +122,7 @@ test('a key works until the moment that it expires', async (t) => {
 });
 
 test('the keys of a deleted tenant fail, and work again when the tenant is restored', async (t) => {
-  const gateway = await start(t);
+  const gateway = await bundled();
   const tenant = await makeTenant(gateway);
   const token = await makeKey(gateway, { tenant_id: tenant });
   t.like((await gateway.request('/v1/me', { token })).body, { tenant_id: tenant, auth_method: 'api_key' });
@@ -159,7 +162,7 @@ test('with SVC_JWT_PUBLIC_KEY a signed token is its subject in a live tenant, an
   for (const token of refused) t.is((await me(token)).status, 401);
   await gateway.request(`/v1/tenants/${tenant}`, { method: 'DELETE' });
   t.is((await me(jwt(claims))).status, 401);
-  const without = await start(t);
+  const without = await bundled();
   t.is(
     (await without.request('/v1/me', { token: jwt({ ...claims, tenant_id: DEFAULT_TENANT }) })).status,
     401,

@@ -1,8 +1,8 @@
-import type { ExecutionContext } from 'ava';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
+import type { Lifetime } from '../../support/shared.ts';
 
 /** The operator's own tenant. */
 export const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -18,9 +18,9 @@ export interface PlatformGateway extends TestGateway {
   key(settings?: Record<string, unknown>): Promise<{ id: string; key: string }>;
 }
 
-/** Starts it; it is stopped when the test ends. The default tenant's rate limit is out of the way. */
+/** Starts it; it is stopped when the test ends, or the file. The default tenant's rate limit is out of the way. */
 export async function startPlatform(
-  t: ExecutionContext,
+  t: Lifetime,
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ): Promise<PlatformGateway> {
   const gateway = await startTestGateway({ ...options, plugins: [records, agentEngine, platform] });

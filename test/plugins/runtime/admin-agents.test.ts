@@ -6,6 +6,7 @@ import platform from '../../../plugins/platform/plugin.ts';
 import type { TestGateway } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { testPlugin } from '../../support/plugins.ts';
+import { shared } from '../../support/shared.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 import { LOCAL, makeWebhook, startReceiver } from './webhook-kit.ts';
@@ -34,6 +35,8 @@ const chat = (gateway: TestGateway, token: string, agent: string) => {
 
 const namesFor = async (gateway: TestGateway, token: string) =>
   (await gateway.request('/api/v2/agents', { token })).body.agents.map(({ name }: { name: string }) => name);
+
+const runtime = shared((file) => startRuntime(file));
 
 eachGatewayDatabase(
   test,
@@ -90,7 +93,7 @@ eachGatewayDatabase(
 );
 
 test('a definition is checked by the rules of the YAML kind, with lines', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { token } = await gateway.makeTenant();
   const validate = async (yaml: string) =>
     (await post(gateway, token, yaml, `${PATH}/validate`)).body as {
@@ -125,7 +128,7 @@ test('a definition is checked by the rules of the YAML kind, with lines', async 
 });
 
 test('all problems of a definition are told at once: of its name, of its schema, and of other rules', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { token } = await gateway.makeTenant();
   const tools = "tools: [{ref: 'no tool'}, {ref: builtin/x}, {ref: builtin/x}, {ref: 7}, 8]";
   const bad = `type: chat_model_agent, max_iterations: 0, ${tools}, sub_agents: [{ref: a}, {ref: a}]`;
@@ -169,7 +172,7 @@ test('all problems of a definition are told at once: of its name, of its schema,
 });
 
 test('tools and a model that nobody offers are warnings, with the name that was meant', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { token } = await gateway.makeTenant();
   const refs = [
     'builtin/calculater',
@@ -370,7 +373,7 @@ test('webhooks hear of changes, each of its own tenant', async (t) => {
 });
 
 test('a tenant has a hundred agents at most, and only administrators may look', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { id, token } = await gateway.makeTenant();
   for (let n = 0; n < 98; n += 1) t.is((await post(gateway, token, agentYaml(`a${n}`))).status, 201);
   const last = Array.from({ length: 8 }, (_, n) => post(gateway, token, agentYaml(`b${n}`)));

@@ -4,12 +4,15 @@ import test from 'ava';
 import { createUsers, MAX_USERS } from '../../../plugins/runtime/services/admin/users.ts';
 import { UserTable } from '../../../plugins/runtime/store/users.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
+import { shared } from '../../support/shared.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
 import { startRuntime } from './runtime-gateway.ts';
 
 const PATH = '/api/v2/admin/users';
 const ANNA = { name: 'Anna \u0000\ud800', email: 'Anna@example.com', role: 'editor' };
+
+const runtime = shared((file) => startRuntime(file));
 
 eachGatewayDatabase(test, 'a user is made with a key, listed, changed and deleted', async (t, fresh) => {
   const gateway = await startRuntime(t, { env: { ...fresh.environment } });
@@ -69,7 +72,7 @@ eachGatewayDatabase(test, 'a user is made with a key, listed, changed and delete
 });
 
 test('a change takes nothing of the body but what can be changed', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { token } = await gateway.makeTenant();
   const send = (method: string, path: string, body: object) => gateway.request(path, { method, body, token });
   const { user, api_key } = (await send('POST', PATH, { ...ANNA, name: 'Anna' })).body;
@@ -130,7 +133,7 @@ test('what a rotation made of a user’s key ends with the user, too', async (t)
 });
 
 test('bad input is refused with the names of its fields, and nobody grants a role that he does not have', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const post = (body: object, token = gateway.token) =>
     gateway.request(PATH, { method: 'POST', body, token });
   for (const [body, pointer] of [
@@ -157,7 +160,7 @@ test('bad input is refused with the names of its fields, and nobody grants a rol
 });
 
 test('simultaneous users of one address are one user with one key', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { id, token } = await gateway.makeTenant();
   const all = await Promise.all(
     Array.from({ length: 8 }, () => gateway.request(PATH, { method: 'POST', body: ANNA, token })),
@@ -169,7 +172,7 @@ test('simultaneous users of one address are one user with one key', async (t) =>
 });
 
 test('a tenant has a thousand users at most, simultaneous ones too', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { id: tenantId, token } = await gateway.makeTenant();
   const { apiKeys, database, ids, ...services } = gateway.gateway.services;
   const { list, revoke } = apiKeys;
@@ -204,7 +207,7 @@ test('a tenant has a thousand users at most, simultaneous ones too', async (t) =
 });
 
 test('a user who is disabled or gets another role while the own key is replaced has no key of other rights', async (t) => {
-  const gateway = await startRuntime(t);
+  const gateway = await runtime();
   const { id: tenantId, token } = await gateway.makeTenant();
   const { apiKeys, clock, database, ids, leases } = gateway.gateway.services;
   const change = (id: string, body: object) =>

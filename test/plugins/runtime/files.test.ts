@@ -4,9 +4,11 @@ import test, { type ExecutionContext } from 'ava';
 import type { TestResponse } from '../../../testing/start-test-gateway.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { connect, exchange, statusOf } from '../../support/raw-http.ts';
+import { shared } from '../../support/shared.ts';
 import { until } from '../../support/until.ts';
 import { type RecordsGateway, startRecords } from './records-gateway.ts';
 
+const records = shared((file) => startRecords(file));
 const FILES = '/api/v2/files';
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -107,7 +109,7 @@ eachGatewayDatabase(
 );
 
 test('a file belongs to its user: others of the tenant do not see it, administrators do', async (t) => {
-  const gateway = await startRecords(t);
+  const gateway = await records();
   const tenant = await gateway.makeTenant();
   const [ana, ben] = [await gateway.key(tenant.id), await gateway.key(tenant.id)];
   const { id } = await upload(t, gateway, ana.token, 'x');
@@ -138,13 +140,13 @@ test('a file belongs to its user: others of the tenant do not see it, administra
 });
 
 test('without a credential a local caller has files of the default tenant', async (t) => {
-  const gateway = await startRecords(t);
+  const gateway = await records();
   t.is((await send(gateway, null, [['file', new Blob(['x']), 'a']])).status, 201);
   t.is((await gateway.request(FILES, { token: null })).body.total, 1);
 });
 
 test('what a file is, is seen in its bytes: markup and scripts are text', async (t) => {
-  const gateway = await startRecords(t);
+  const gateway = await records();
   const { token } = await gateway.makeTenant();
   const form = async (bytes: string | Uint8Array<ArrayBuffer>, type: string) =>
     (await send(gateway, token, [['file', new Blob([bytes], { type }), 'x.html']])).body.file;
@@ -168,7 +170,7 @@ test('what a file is, is seen in its bytes: markup and scripts are text', async 
 });
 
 test('a range, its end, and what is not modified are answered as RFC 9110 says', async (t) => {
-  const gateway = await startRecords(t);
+  const gateway = await records();
   const { token } = await gateway.makeTenant();
   const { id } = await upload(t, gateway, token, '0123456789');
   const etag = (await download(gateway, token, id)).headers.get('etag')!;
@@ -302,7 +304,7 @@ test('without object storage an upload is 503', async (t) => {
 });
 
 test('the document of the API describes the form', async (t) => {
-  const gateway = await startRecords(t);
+  const gateway = await records();
   const { post } = gateway.services.openapi().paths[FILES]!;
   const schema = { properties: { file: { type: 'string', format: 'binary' } }, required: ['file'] };
   t.like(post, { requestBody: { content: { 'multipart/form-data': { schema } } } });

@@ -2,10 +2,13 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { failure, plain } from '../../support/fake-provider.ts';
+import { shared } from '../../support/shared.ts';
 import { startGrpcRuntime } from './grpc-kit.ts';
 
+const runtime = shared((file) => startGrpcRuntime(file));
+
 test('conversations are made, read and listed by page and keyword, each tenant its own', async (t) => {
-  const { gateway, client } = await startGrpcRuntime(t);
+  const { gateway, client } = await runtime();
   const [one, two] = [await gateway.makeTenant(), await gateway.makeTenant()];
   const mine = client('conversation', { token: one.token });
   const created: string[] = [];
@@ -38,7 +41,7 @@ test('conversations are made, read and listed by page and keyword, each tenant i
 });
 
 test('what JSON may hold and a message may not does not break a list', async (t) => {
-  const { gateway, client } = await startGrpcRuntime(t);
+  const { gateway, client } = await runtime();
   let deep: object = { end: true };
   for (let level = 0; level < 60; level += 1) deep = { deep };
   const body = `{"bot_id":"payer","title":"half \\ud83d","meta_data":${JSON.stringify(deep)}}`;
@@ -91,7 +94,7 @@ test('tools are listed, read and invoked with a receipt', async (t) => {
 });
 
 test('tools that need an approval or ask something are refused', async (t) => {
-  const { client } = await startGrpcRuntime(t);
+  const { client } = await runtime();
   const tools = client('tool');
   const codes = async (request: object) => {
     const { code, metadata } = await tools.call('InvokeTool', request);

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import {
   type Receipt,
@@ -13,6 +12,7 @@ import {
 import type { GrpcClient, GrpcClientOptions, TestGateway } from '../../../testing/index.ts';
 import { type FakeProvider, type ProviderScript, startFakeProvider } from '../../support/fake-provider.ts';
 import { testPlugin } from '../../support/plugins.ts';
+import type { Lifetime } from '../../support/shared.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 
@@ -48,7 +48,7 @@ spec:
 
 /** A runtime with two agents and a fake provider, and clients of its services: by default the operator's. */
 export async function startGrpcRuntime(
-  t: ExecutionContext,
+  t: Lifetime,
   scripts: readonly ProviderScript[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<{

@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ExecutionContext } from 'ava';
 import type { Database } from '../../../foundation/data/database.ts';
 import type { KernelServices } from '../../../kernel/api/services.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
@@ -9,6 +8,7 @@ import records from '../../../plugins/records/plugin.ts';
 import runtime from '../../../plugins/runtime/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 import { type Exported, eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
+import type { Lifetime } from '../../support/shared.ts';
 
 const AGENT = (name: string) => `apiVersion: svc/v1
 kind: Agent
@@ -27,11 +27,8 @@ export interface RecordsGateway extends TestGateway {
   erase(tenantId: string, userId?: string, name?: string): ReturnType<typeof eraseFrom>;
 }
 
-/** Starts it; it is stopped when the test ends. */
-export async function startRecords(
-  t: ExecutionContext,
-  options: TestGatewayOptions = {},
-): Promise<RecordsGateway> {
+/** Starts it; it is stopped when the test ends, or the file. */
+export async function startRecords(t: Lifetime, options: TestGatewayOptions = {}): Promise<RecordsGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agents-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   for (const name of ['helper', 'other']) await writeFile(path.join(folder, `${name}.yaml`), AGENT(name));

@@ -1,13 +1,13 @@
-import type { ExecutionContext } from 'ava';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import runtime from '../../../plugins/runtime/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 import { type ProviderScript, rawStream, sse } from '../../support/fake-provider.ts';
+import type { Lifetime } from '../../support/shared.ts';
 
-/** A gateway with the runtime, on one address; stopped when the test ends. `plugins` come beside it. */
+/** A gateway with the runtime, on one address; stopped when the test ends, or the file. `plugins` come beside it. */
 export async function startRuntime(
-  t: ExecutionContext,
+  t: Lifetime,
   { plugins = [], ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const gateway = await startTestGateway({

@@ -1,9 +1,12 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../../support/databases.ts';
+import { shared } from '../../../support/shared.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
 const UNKNOWN = '0197a000-0000-7000-8000-00000000ffff';
+
+const platform = shared((file) => startPlatform(file));
 
 eachGatewayDatabase(test, 'a key works from its creation to its revocation', async (t, { environment }) => {
   const gateway = await startPlatform(t, { env: environment });
@@ -102,7 +105,7 @@ test('an operator names any tenant that there is, and reaches all keys', async (
 });
 
 test('nobody grants what he does not have, and is told what', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   const tenant = await gateway.tenant();
   const { key: token } = await gateway.key({ tenant_id: tenant, roles: ['owner'] });
   const body = { name: 'king', roles: ['user', 'admin', 'billing'], scopes: ['read', 'admin'] };
@@ -117,7 +120,7 @@ test('nobody grants what he does not have, and is told what', async (t) => {
 });
 
 test('what a key lists is what it may do; admin is never implied', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   const { key: reader } = await gateway.key({ roles: ['admin'], scopes: ['read'] });
   t.is((await gateway.request('/v1/api-keys', { token: reader })).status, 200);
   const body = { name: 'x', scopes: ['read'] };
@@ -130,7 +133,7 @@ test('what a key lists is what it may do; admin is never implied', async (t) => 
 });
 
 test('all that is wrong with a body is told together', async (t) => {
-  const { request } = await startPlatform(t);
+  const { request } = await platform();
   const post = (body: object) => request('/v1/api-keys', { method: 'POST', body });
   const pointers = ({ body }: { body: { errors: { pointer: string }[] } }) =>
     body.errors.map(({ pointer }) => pointer).sort();

@@ -1,4 +1,3 @@
-import type { ExecutionContext } from 'ava';
 import { definePlugin } from '../../../../kernel/index.ts';
 import { memoryRoutes, profileRoutes } from '../../../../plugins/platform/routes/memories.ts';
 import { skillRoutes, soulRoutes } from '../../../../plugins/platform/routes/skills.ts';
@@ -7,14 +6,17 @@ import { openTenantContext } from '../../../../plugins/records/services/open-ten
 import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
 import { entities } from '../../../../plugins/records/store/entities.ts';
 import { migrations } from '../../../../plugins/records/store/migrations.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
+import {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+  type TestRequest,
+} from '../../../../testing/index.ts';
+import type { Lifetime } from '../../../support/shared.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
-/** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */
-export async function startContextGateway(
-  t: ExecutionContext,
-  options: Omit<TestGatewayOptions, 'plugins'> = {},
-) {
+/** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends, or the file. */
+export async function startContextGateway(t: Lifetime, options: Omit<TestGatewayOptions, 'plugins'> = {}) {
   let context: ReturnType<typeof openTenantContext> | undefined;
   const plugin = definePlugin({
     name: 'records',
@@ -44,6 +46,12 @@ function bound(gateway: TestGateway) {
     gateway,
     request,
     makeTenant,
+    /** A new tenant, and requests that are its own unless they say otherwise. */
+    tenant: async () => {
+      const { id, token } = await makeTenant();
+      const own = (path: string, more: TestRequest = {}) => request(path, { token, ...more });
+      return { id, request: own };
+    },
     /** A raw key of a tenant with these roles and scopes. */
     key: async (tenantId: string, roles: readonly string[], scopes: readonly string[] = []) => {
       const wanted = { tenantId, name: 'test', roles: [...roles], scopes: [...scopes] };

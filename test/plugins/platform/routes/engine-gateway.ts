@@ -1,4 +1,3 @@
-import type { ExecutionContext } from 'ava';
 import { type SandboxPolicies, SandboxPolicyChanged } from '../../../../plugins/agent-engine/contract.ts';
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
 import * as engineTables from '../../../../plugins/agent-engine/store/entities.ts';
@@ -17,6 +16,7 @@ import { entities } from '../../../../plugins/records/store/entities.ts';
 import { migrations } from '../../../../plugins/records/store/migrations.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
+import type { Lifetime } from '../../../support/shared.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 
 /** A request per test is not what these tests are about. */
@@ -37,9 +37,9 @@ export interface EngineGateway extends TestGateway {
   }): Promise<{ readonly id: string; readonly token: string }>;
 }
 
-/** Starts it; it is stopped when the test ends. */
+/** Starts it; it is stopped when the test ends, or the file. */
 export async function startEngineGateway(
-  t: ExecutionContext,
+  t: Lifetime,
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ): Promise<EngineGateway> {
   let services: Pick<EngineGateway, 'receipts' | 'metering' | 'policies'> | undefined;

@@ -1,6 +1,9 @@
 import test from 'ava';
 import { eachGatewayDatabase } from '../../../support/databases.ts';
+import { shared } from '../../../support/shared.ts';
 import { startContextGateway } from './context-gateway.ts';
+
+const gateway = shared((file) => startContextGateway(file));
 
 const as = (user: string) => ({ headers: { 'x-svc-user-id': user } });
 const put = (value: unknown, headers = {}) => ({ method: 'PUT', body: { value }, headers });
@@ -29,13 +32,13 @@ eachGatewayDatabase(
 );
 
 test('without X-Svc-User-Id, or with an empty one, the user is the identity', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   await request('/v1/memories/tea', put('green'));
   t.is((await request('/v1/memories', { headers: { 'x-svc-user-id': '' } })).body.total, 1);
 });
 
 test('a user is found by any name, however the client writes it into the header', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   /** What a client sends as bytes: `fetch` takes a character for each. */
   const sent = (bytes: Buffer) => ({ headers: { 'x-svc-user-id': bytes.toString('latin1') } });
   await request('/v1/memories/tea', { ...put('green'), ...sent(Buffer.from('zoë', 'utf8')) });
@@ -67,7 +70,7 @@ eachGatewayDatabase(
 );
 
 test('a tenant does not see the memories of another', async (t) => {
-  const { request, makeTenant } = await startContextGateway(t);
+  const { request, makeTenant } = await gateway();
   const [one, two] = [await makeTenant(), await makeTenant()];
   const owner = { token: one.token, ...as('ana') };
   await request('/v1/memories/tea', { method: 'PUT', body: { value: 'green' }, ...owner });
@@ -78,7 +81,7 @@ test('a tenant does not see the memories of another', async (t) => {
 });
 
 test('a key holds any characters, percent-encoded', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   for (const key of ['a/b', 'a%2Fb', 'ü 日本?#&', '🍵'.repeat(128), '...', 'constructor', "'; drop table"]) {
     const path = `/v1/memories/${encodeURIComponent(key)}`;
     const made = await request(path, put('x'));
@@ -88,7 +91,7 @@ test('a key holds any characters, percent-encoded', async (t) => {
 });
 
 test('what is wrong is told by field', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   const pointers = async (path: string, value: unknown, headers = {}) => {
     const { status, body } = await request(path, put(value, headers));
     t.is(status, 400, path);
@@ -106,7 +109,7 @@ test('what is wrong is told by field', async (t) => {
 });
 
 test('reading and writing ask for the role user and the general scopes', async (t) => {
-  const { request, makeTenant, key } = await startContextGateway(t);
+  const { request, makeTenant, key } = await gateway();
   const { id } = await makeTenant();
   const reader = await key(id, ['user'], ['read']);
   t.is((await request('/v1/memories', { token: reader })).status, 200);
@@ -120,7 +123,7 @@ const text = { 'content-type': 'text/plain' };
 const ana = { 'x-svc-user-id': 'ana' };
 
 test('a profile is written, read as it was written, and removed', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   const none = await request(PATH, { headers: ana });
   t.deepEqual([none.status, none.body.code], [404, 'profile.not-found']);
   const body = '# Ana\r\nLikes 🍵\n';
@@ -134,7 +137,7 @@ test('a profile is written, read as it was written, and removed', async (t) => {
 });
 
 test('a profile is text of 16 KiB at most', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   const put = (body: unknown, headers = {}) =>
     request(PATH, { method: 'PUT', body, headers: { ...text, ...headers } }).then(({ status }) => status);
   t.is(await put('x'.repeat(16_384)), 204);

@@ -2,6 +2,7 @@ import test from 'ava';
 import { DEFAULT_SANDBOX_POLICY } from '../../../../plugins/agent-engine/contract.ts';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachGatewayDatabase, gatewayDatabase } from '../../../support/databases.ts';
+import { shared } from '../../../support/shared.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 import { startEngineGateway } from './engine-gateway.ts';
@@ -26,6 +27,8 @@ const DEFAULTS = {
   restrict_network: true,
   max_output_kb: 256,
 };
+
+const engine = shared((file) => startEngineGateway(file));
 
 eachGatewayDatabase(
   test,
@@ -62,7 +65,7 @@ eachGatewayDatabase(
 );
 
 test('everything that is wrong with a policy is told by field', async (t) => {
-  const gateway = await startEngineGateway(t);
+  const gateway = await engine();
   const path = pathOf(DEFAULT_TENANT);
   const pointers = async (body: unknown) => {
     const response = await gateway.request(path, { method: 'POST', body });
@@ -90,7 +93,7 @@ test('everything that is wrong with a policy is told by field', async (t) => {
 });
 
 test('operators reach all tenants, everybody else his own', async (t) => {
-  const gateway = await startEngineGateway(t);
+  const gateway = await engine();
   const [own, foreign] = [await gateway.tenant(), await gateway.tenant()];
   const { token } = await gateway.key({ tenant_id: own, roles: ['tenant'] });
   for (const [method, ownStatus] of [
@@ -120,7 +123,7 @@ test('operators reach all tenants, everybody else his own', async (t) => {
 });
 
 test('the policy of a deleted tenant is shown, and not changed any more', async (t) => {
-  const gateway = await startEngineGateway(t);
+  const gateway = await engine();
   const tenant = await gateway.tenant();
   const path = pathOf(tenant);
   t.is((await gateway.request(path, { method: 'POST', body: { enabled: false } })).status, 200);
@@ -136,7 +139,7 @@ test('the policy of a deleted tenant is shown, and not changed any more', async 
 });
 
 test('scopes decide who may read and who may write', async (t) => {
-  const gateway = await startEngineGateway(t);
+  const gateway = await engine();
   const tenant_id = await gateway.tenant();
   const cases: readonly (readonly [object, number, number])[] = [
     [{ roles: ['ops'] }, 200, 200],

@@ -1,11 +1,13 @@
 import test from 'ava';
 import { createRedaction } from '../../../../foundation/redaction/redaction.ts';
 import { recordTools } from '../../../../plugins/agent-engine/services/tools/skill-tools.ts';
+import { shared } from '../../../support/shared.ts';
 import { until } from '../../../support/until.ts';
 import { skillText } from '../../records/services/skills/kit.ts';
 import { startContextGateway } from './context-gateway.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
+const gateway = shared((file) => startContextGateway(file));
 const put = (body: string, type = 'text/plain') => ({
   method: 'PUT',
   body,
@@ -17,7 +19,7 @@ const changedIn = (body: { readonly skills: readonly { readonly user_modified: b
   body.skills.filter((skill) => skill.user_modified);
 
 test('a tenant has the 81 built-in skills, and reads each', async (t) => {
-  const { request, makeTenant } = await startContextGateway(t);
+  const { request, makeTenant } = await gateway();
   const { id, token } = await makeTenant();
   const { body } = await request('/v1/skills', { token });
   t.deepEqual([body.tenant_id, body.total, body.skills.length], [id, 81, 81]);
@@ -29,13 +31,13 @@ test('a tenant has the 81 built-in skills, and reads each', async (t) => {
 });
 
 test('a skill is uploaded, listed, read and deleted', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { id, request } = await (await gateway()).tenant();
   t.is((await request('/v1/skills')).body.total, 81);
   const text = `${skillText('my-skill')}\r\n🍵\t\n`;
   const made = await request('/v1/skills/my-skill', put(text));
   t.deepEqual([made.status, made.body], [200, { status: 'uploaded', skill: 'my-skill' }]);
   const { body } = await request('/v1/skills');
-  t.like(body, { tenant_id: DEFAULT_TENANT, total: 82 });
+  t.like(body, { tenant_id: id, total: 82 });
   t.deepEqual(changedIn(body), [
     {
       name: 'my-skill',
@@ -55,7 +57,7 @@ test('a skill is uploaded, listed, read and deleted', async (t) => {
 });
 
 test('what is wrong with an upload is told, and nothing is stored', async (t) => {
-  const { request } = await startContextGateway(t);
+  const { request } = await (await gateway()).tenant();
   const code = async (path: string, body: string, type?: string) => {
     const response = await request(path, put(body, type));
     return [response.status, response.body.code];
@@ -73,7 +75,7 @@ test('what is wrong with an upload is told, and nothing is stored', async (t) =>
 });
 
 test('the role admin or the scope skills:write may write; users read their own tenant alone', async (t) => {
-  const { request, makeTenant, key } = await startContextGateway(t);
+  const { request, makeTenant, key } = await gateway();
   const [{ id }, other] = [await makeTenant(), await makeTenant()];
   const write = async (roles: string[], scopes: string[] = []) =>
     (await request('/v1/skills/a', { ...put(skillText('a')), token: await key(id, roles, scopes) })).status;
@@ -96,7 +98,7 @@ test('the role admin or the scope skills:write may write; users read their own t
 });
 
 test('a tenant that was kicked has a SOUL.md; what it changes and deletes of the built-in skills is its own', async (t) => {
-  const { request, makeTenant, context } = await startContextGateway(t);
+  const { request, makeTenant, context } = await gateway();
   const { id, token } = await makeTenant();
   await context.provisioning.kick(id);
   const other = await makeTenant();
@@ -119,7 +121,7 @@ test('a tenant that was kicked has a SOUL.md; what it changes and deletes of the
 });
 
 test('a preamble shows what routes changed', async (t) => {
-  const { request, makeTenant, context } = await startContextGateway(t);
+  const { request, makeTenant, context } = await gateway();
   const { id, token } = await makeTenant();
   const ana = { tenantId: id, identityId: 'key', userId: 'ana' };
   const shows = (text: string) =>

@@ -1,9 +1,12 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../../support/databases.ts';
+import { shared } from '../../../support/shared.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
 const UNKNOWN = '0197a000-0000-7000-8000-00000000ffff';
+
+const platform = shared((file) => startPlatform(file));
 
 eachGatewayDatabase(
   test,
@@ -66,7 +69,7 @@ test('an expired key is not rotated', async (t) => {
 });
 
 test('a key that may do more than the caller is not handed to him by rotation', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   const tenant = await gateway.tenant();
   const { id } = await gateway.key({ tenant_id: tenant, roles: ['admin'] });
   const { key: token } = await gateway.key({ tenant_id: tenant, roles: ['tenant'] });
@@ -77,7 +80,7 @@ test('a key that may do more than the caller is not handed to him by rotation', 
 });
 
 test('tenants and keys that are not there, or belong elsewhere, are 404', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   const { request } = gateway;
   const [tenant, other] = [await gateway.tenant(), await gateway.tenant()];
   const { id } = await gateway.key({ tenant_id: other });
@@ -94,7 +97,7 @@ test('tenants and keys that are not there, or belong elsewhere, are 404', async 
 });
 
 test('governance scopes open the routes: key:read and tenant:read to read, key:write to write', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   const tenant = await gateway.tenant();
   const path = `/admin/v1/tenants/${tenant}/api-keys`;
   const cases: readonly [object, number, number][] = [
@@ -122,7 +125,7 @@ test('governance scopes open the routes: key:read and tenant:read to read, key:w
 });
 
 test('administrators of another tenant find their own keys only', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   const [own, foreign] = [await gateway.tenant(), await gateway.tenant()];
   const { id } = await gateway.key({ tenant_id: foreign });
   const scopes = ['read', 'write', 'execute', 'admin'];

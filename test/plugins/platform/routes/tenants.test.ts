@@ -1,13 +1,16 @@
 import test from 'ava';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../../support/databases.ts';
+import { shared } from '../../../support/shared.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
 const UNKNOWN = '0197a000-0000-7000-8000-00000000ffff';
 const RFC_3339_MS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+const platform = shared((file) => startPlatform(file));
+
 test('a new tenant has what it was given, and the defaults for the rest', async (t) => {
-  const { request } = await startPlatform(t);
+  const { request } = await platform();
   const { status, body } = await request('/v1/tenants', { method: 'POST', body: { name: 'Acme' } });
   t.is(status, 201);
   t.like(body, { name: 'Acme', plan: 'free', rate_limit_rpm: 60, max_sessions: 100, deleted_at: null });
@@ -20,13 +23,13 @@ test('a new tenant has what it was given, and the defaults for the rest', async 
 });
 
 test('the default tenant is there from the start', async (t) => {
-  const { request } = await startPlatform(t);
+  const { request } = await platform();
   const { body } = await request(`/v1/tenants/${DEFAULT_TENANT}`);
   t.like(body, { id: DEFAULT_TENANT, name: 'Default Tenant', plan: 'pro', max_sessions: 10 });
 });
 
 test('all that is wrong with a body is told together', async (t) => {
-  const { request } = await startPlatform(t);
+  const { request } = await platform();
   const body = { name: 'a\u0007b', plan: 'gold', rate_limit_rpm: 0, max_sessions: '5' };
   const refused = await request('/v1/tenants', { method: 'POST', body });
   t.is(refused.status, 400);
@@ -140,7 +143,7 @@ test('after its retention a tenant cannot be restored', async (t) => {
 });
 
 test('the default tenant cannot be deleted', async (t) => {
-  const { request } = await startPlatform(t);
+  const { request } = await platform();
   const { status, body, headers } = await request(`/v1/tenants/${DEFAULT_TENANT}`, { method: 'DELETE' });
   t.is(status, 409);
   t.is(body.code, 'tenant.default');
@@ -148,7 +151,7 @@ test('the default tenant cannot be deleted', async (t) => {
 });
 
 test('an unknown id is 404 for every verb', async (t) => {
-  const { request } = await startPlatform(t);
+  const { request } = await platform();
   for (const id of [UNKNOWN, 'x', 'a%00b', '%F0%9F%92%A5']) {
     for (const [method, rest, body] of [
       ['GET', ''],
@@ -165,7 +168,7 @@ test('an unknown id is 404 for every verb', async (t) => {
 
 for (const role of ['admin', 'owner', 'tenant']) {
   test(`role ${role} of another tenant administers its own name, and nothing else`, async (t) => {
-    const gateway = await startPlatform(t);
+    const gateway = await platform();
     const own = await gateway.tenant('Own');
     const foreign = await gateway.tenant('Foreign');
     const { key: token } = await gateway.key({ tenant_id: own, roles: [role] });
@@ -199,7 +202,7 @@ for (const role of ['admin', 'owner', 'tenant']) {
 }
 
 test('other roles, keys that only read, and callers without a credential are refused', async (t) => {
-  const gateway = await startPlatform(t);
+  const gateway = await platform();
   for (const roles of [['user'], ['auditor'], ['security'], ['billing'], ['ops'], ['platform']]) {
     const { key: token } = await gateway.key({ roles });
     t.is((await gateway.request('/v1/tenants', { token })).status, 403, roles.join());
