@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { startTestGateway } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { until } from '../support/until.ts';
 
 test('the resources that come with the gateway are live from the start, and nothing is told as waiting before', async (t) => {
@@ -14,7 +15,7 @@ test('the resources that come with the gateway are live from the start, and noth
 });
 
 test('a resource that is broken by an edit is told with its line, and that its last good version stays', async (t) => {
-  await using gateway = await startTestGateway();
+  const gateway = await startPlatform(t);
   const file = path.join(gateway.folder, 'agents.d', 'mine.yaml');
   const yaml = (provider: string) =>
     `apiVersion: svc/v1\nkind: Model\nmetadata: {name: mine}\nspec: {provider: ${provider}, model: m}\n`;
@@ -30,7 +31,7 @@ test('a resource that is broken by an edit is told with its line, and that its l
 });
 
 test('what is not live of the folder is in the metrics', async (t) => {
-  await using gateway = await startTestGateway();
+  const gateway = await startPlatform(t);
   const told = async () => {
     const { body } = await gateway.request('/metrics');
     return String(body).match(/^svc_resource.*$/gm);

@@ -1,6 +1,7 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import type { TestGateway } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { endlessStream, startFakeProvider, stream } from '../support/fake-provider.ts';
 import { connect } from '../support/raw-http.ts';
 import { open } from '../support/request.ts';
@@ -16,8 +17,7 @@ interface AuditedGateway extends TestGateway {
 }
 
 async function start(t: ExecutionContext, env: Record<string, string> = {}): Promise<AuditedGateway> {
-  const gateway = await startTestGateway({ env });
-  t.teardown(gateway.stop);
+  const gateway = await startPlatform(t, { env });
   const { request } = gateway;
   const all = async () => (await request('/admin/v1/audit-logs?limit=500')).body.audit_logs;
   const record = async (requestId: string) => {

@@ -6,6 +6,7 @@ import agentEngine from '../../plugins/agent-engine/plugin.ts';
 import platform from '../../plugins/platform/plugin.ts';
 import records from '../../plugins/records/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { testPlugin } from '../support/plugins.ts';
 import { type Lifetime, shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
@@ -13,7 +14,7 @@ import { until } from '../support/until.ts';
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const CHAT = { model: 'default', messages: [{ role: 'user', content: 'hello' }] };
 
-const bundled = shared((file) => start(file));
+const withPlatform = shared((file) => startPlatform(file));
 
 async function start(t: Lifetime, options: TestGatewayOptions = {}): Promise<TestGateway> {
   const gateway = await startTestGateway(options);
@@ -32,7 +33,7 @@ async function makeTenant({ request }: TestGateway): Promise<string> {
 }
 
 test('the static token is an administrator of the default tenant', async (t) => {
-  const gateway = await bundled();
+  const gateway = await withPlatform();
   t.like((await gateway.request('/v1/me')).body, {
     tenant_id: DEFAULT_TENANT,
     roles: ['admin'],
@@ -44,7 +45,7 @@ test('the static token is an administrator of the default tenant', async (t) => 
 });
 
 test('a wrong credential and none are 401 with a challenge, in the dialect of the route', async (t) => {
-  const gateway = await bundled();
+  const gateway = await withPlatform();
   const none = await gateway.request('/v1/me', { token: null });
   t.is(none.headers.get('www-authenticate'), 'Bearer');
   t.like(none.body, { status: 401, code: 'auth.required' });
@@ -94,7 +95,7 @@ const REQUESTS: Record<string, [string, object?]> = {
 
 for (const [who, settings, expected] of MATRIX) {
   test(`${who} may do what the role and the scopes say`, async (t) => {
-    const gateway = await bundled();
+    const gateway = await withPlatform();
     const token = await makeKey(gateway, settings);
     const seen: Record<string, number> = {};
     for (const name of Object.keys(expected)) {
@@ -106,7 +107,7 @@ for (const [who, settings, expected] of MATRIX) {
 }
 
 test('a key works until the moment that it expires', async (t) => {
-  const gateway = await bundled();
+  const gateway = await withPlatform();
   const plenty = { name: 'Acme', rate_limit_rpm: 100_000 };
   const tenant = (await gateway.request('/v1/tenants', { method: 'POST', body: plenty })).body.id;
   const expiresAt = Date.now() + 5000;
@@ -122,7 +123,7 @@ test('a key works until the moment that it expires', async (t) => {
 });
 
 test('the keys of a deleted tenant fail, and work again when the tenant is restored', async (t) => {
-  const gateway = await bundled();
+  const gateway = await withPlatform();
   const tenant = await makeTenant(gateway);
   const token = await makeKey(gateway, { tenant_id: tenant });
   t.like((await gateway.request('/v1/me', { token })).body, { tenant_id: tenant, auth_method: 'api_key' });
@@ -144,7 +145,7 @@ function jwt(claims: object, { header = { alg: 'RS256' }, key = issuer.privateKe
 }
 
 test('with SVC_JWT_PUBLIC_KEY a signed token is its subject in a live tenant, and nothing else is', async (t) => {
-  const gateway = await start(t, { env: { SVC_JWT_PUBLIC_KEY: PEM.replaceAll('\n', '\\n') } });
+  const gateway = await startPlatform(t, { env: { SVC_JWT_PUBLIC_KEY: PEM.replaceAll('\n', '\\n') } });
   const tenant = await makeTenant(gateway);
   const exp = Math.floor(Date.now() / 1000) + 60;
   const claims = { sub: 'alice', tenant_id: tenant, roles: ['user'], exp };
@@ -162,7 +163,7 @@ test('with SVC_JWT_PUBLIC_KEY a signed token is its subject in a live tenant, an
   for (const token of refused) t.is((await me(token)).status, 401);
   await gateway.request(`/v1/tenants/${tenant}`, { method: 'DELETE' });
   t.is((await me(jwt(claims))).status, 401);
-  const without = await bundled();
+  const without = await withPlatform();
   t.is(
     (await without.request('/v1/me', { token: jwt({ ...claims, tenant_id: DEFAULT_TENANT }) })).status,
     401,
@@ -170,7 +171,7 @@ test('with SVC_JWT_PUBLIC_KEY a signed token is its subject in a live tenant, an
 });
 
 test('while the keys of the issuer cannot be read, a token is told so, and when to come again', async (t) => {
-  const { request } = await start(t, { env: { SVC_JWT_JWKS_URL: 'http://127.0.0.1:1/jwks' } });
+  const { request } = await startPlatform(t, { env: { SVC_JWT_JWKS_URL: 'http://127.0.0.1:1/jwks' } });
   const exp = Math.floor(Date.now() / 1000) + 60;
   const token = jwt({ sub: 'alice', tenant_id: DEFAULT_TENANT, exp });
   const { status, headers, body } = await request('/v1/me', { token });

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway } from '../../testing/index.ts';
 import { startOwnRedis } from '../kernel/limits/own-redis.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { gatewayDatabase } from '../support/databases.ts';
 import { plain, silence, startFakeProvider } from '../support/fake-provider.ts';
 import { chosen } from '../support/sample.ts';
@@ -99,8 +99,8 @@ test('of two replicas one reaches Redis: of two turns of a session the second to
   const provider = await startFakeProvider(plain('First.'), slow, plain('Quick.'));
   t.teardown(() => provider[Symbol.asyncDispose]());
   const proxy = await startTcpProxy(t, redis.port);
-  const start = async (redisPort: number) => {
-    const gateway = await startTestGateway({
+  const start = (redisPort: number) =>
+    startPlatform(t, {
       env: {
         ...fresh!.environment,
         LLM_API_URL: provider.url,
@@ -109,9 +109,6 @@ test('of two replicas one reaches Redis: of two turns of a session the second to
         REDIS_URL: `redis://127.0.0.1:${redisPort}`,
       },
     });
-    t.teardown(gateway.stop);
-    return gateway;
-  };
   const [one, two] = await Promise.all([start(redis.port), start(proxy.port)]);
   t.is((await chat(one, 'split')).status, 200);
   await proxy.cut();

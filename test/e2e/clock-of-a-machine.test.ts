@@ -16,7 +16,7 @@ eachGatewayDatabase(
   'a clock that is not that of the database is told of at the start, and by a metric',
   async (t, { family, environment }) => {
     const told = async (clock: Clock) => {
-      const gateway = await startTestGateway({ env: environment, clock });
+      const gateway = await startTestGateway({ env: environment, clock, plugins: [] });
       t.teardown(gateway.stop);
       const { body } = await gateway.request('/metrics');
       return {

@@ -15,7 +15,7 @@ eachGatewayDatabase(
   'where replicas may each have a folder of objects of their own, the start says so, until one is named',
   async (t, { family, environment }) => {
     const start = async (env: Readonly<Record<string, string>>) => {
-      const gateway = await startTestGateway({ env: { ...environment, ...env } });
+      const gateway = await startTestGateway({ env: { ...environment, ...env }, plugins: [] });
       t.teardown(gateway.stop);
       return gateway;
     };

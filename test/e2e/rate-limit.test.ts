@@ -1,12 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import type { TestGateway } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import type { PlainResponse } from '../support/request.ts';
 
-async function start(t: ExecutionContext, env: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await startTestGateway({ env });
-  t.teardown(gateway.stop);
-  return gateway;
-}
+const start = (t: ExecutionContext, env: Record<string, string> = {}) => startPlatform(t, { env });
 
 /** A key of a new tenant with its own limit. */
 async function tenantKey({ request }: TestGateway, rpm: number): Promise<{ key: string; tenant: string }> {

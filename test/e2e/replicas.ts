@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import type { FreshDatabase } from '../support/databases.ts';
 import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import type { PlainRequest, PlainResponse } from '../support/request.ts';
@@ -20,21 +20,12 @@ export async function startReplicas(
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly [Replica, Replica]> {
   if (family !== 'sqlite') {
-    const start = async () => startedGateway(t, { ...env, ...environment });
+    const start = () => startPlatform(t, { env: { ...env, ...environment } });
     return Promise.all([start(), start()]);
   }
   const own = { ...env, DATABASE_URL: `sqlite:${environment.SVC_DATA_DIR}/gateway.db` };
   return Promise.all([
-    startedGateway(t, own),
+    startPlatform(t, { env: own }),
     startGatewayProcess(t, await temporaryFolder(t), { ...FEW_PLUGINS, ...own }),
   ]);
-}
-
-async function startedGateway(
-  t: ExecutionContext,
-  env: Readonly<Record<string, string>>,
-): Promise<TestGateway> {
-  const gateway = await startTestGateway({ env });
-  t.teardown(gateway.stop);
-  return gateway;
 }

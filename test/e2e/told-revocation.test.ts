@@ -1,5 +1,6 @@
 import test from 'ava';
-import { manualClock, startTestGateway } from '../../testing/index.ts';
+import { manualClock } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { gatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
@@ -7,11 +8,7 @@ test('a revocation, and the end of a tenant, are told to the other replicas: the
   const fresh = await gatewayDatabase(t, 'postgres');
   if (fresh === undefined) return;
   // A clock that stands still: nothing ages here, so only an event can drop what is cached.
-  const start = async () => {
-    const gateway = await startTestGateway({ env: fresh.environment, clock: manualClock() });
-    t.teardown(gateway.stop);
-    return gateway;
-  };
+  const start = () => startPlatform(t, { env: fresh.environment, clock: manualClock() });
   const [here, elsewhere] = [await start(), await start()];
   const plenty = { rate_limit_rpm: 1_000_000 };
   const tenant = await here.request('/v1/tenants', { method: 'POST', body: { name: 'Acme', ...plenty } });

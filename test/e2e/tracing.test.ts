@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import type { TestGateway } from '../../testing/index.ts';
 import { type Collector, startCollector } from '../foundation/observability/otlp-collector.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -20,8 +21,7 @@ async function start(
 ): Promise<{ readonly gateway: TestGateway; readonly provider: FakeProvider }> {
   const provider = await startFakeProvider();
   t.teardown(() => provider[Symbol.asyncDispose]());
-  const gateway = await startTestGateway({ env: { LLM_API_URL: provider.url, ...env } });
-  t.teardown(gateway.stop);
+  const gateway = await startPlatform(t, { env: { LLM_API_URL: provider.url, ...env } });
   return { gateway, provider };
 }
 

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import type { TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { gatewayDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
@@ -16,12 +17,8 @@ async function setUp(t: ExecutionContext): Promise<SetUp | undefined> {
   const redis = await startOwnRedis(t);
   const fresh = redis && (await gatewayDatabase(t, 'postgres'));
   if (fresh === undefined) return undefined;
-  const start = async () => {
-    const env = { ...fresh.environment, REDIS_URL: `redis://127.0.0.1:${redis!.port}` };
-    const gateway = await startTestGateway({ env });
-    t.teardown(gateway.stop);
-    return gateway;
-  };
+  const env = { ...fresh.environment, REDIS_URL: `redis://127.0.0.1:${redis!.port}` };
+  const start = () => startPlatform(t, { env });
   const gateways = await Promise.all([start(), start()]);
   const { request } = gateways[0];
   return {
@@ -116,8 +113,7 @@ test('a gateway starts and serves while Redis is not there', async (t) => {
   const redis = await startOwnRedis(t);
   if (redis === undefined) return;
   await redis.kill();
-  const gateway = await startTestGateway({ env: { REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
-  t.teardown(gateway.stop);
+  const gateway = await startPlatform(t, { env: { REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
   t.is((await gateway.request('/v1/me')).status, 200);
   await redis.start();
   await until(() => logged(gateway, 'Redis is back: this replica'), 10_000);

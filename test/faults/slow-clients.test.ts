@@ -7,7 +7,7 @@ import { readJson } from '../../foundation/http/body.ts';
 import { createRefuseConnection } from '../../foundation/http/refusals.ts';
 import { createMetrics } from '../../foundation/observability/metrics.ts';
 import { Listeners } from '../../kernel/http/listeners.ts';
-import { startTestGateway } from '../../testing/index.ts';
+import { startPlatform } from '../plugins/platform/platform-gateway.ts';
 import { endlessStream, startFakeProvider } from '../support/fake-provider.ts';
 import { connect, statusOf } from '../support/raw-http.ts';
 import { settled, until } from '../support/until.ts';
@@ -111,8 +111,7 @@ test('an answer may take longer than its request', async (t) => {
 test('a client that does not read its stream stops the provider, not the gateway’s memory', async (t) => {
   const provider = await startFakeProvider(endlessStream());
   t.teardown(() => provider[Symbol.asyncDispose]());
-  const gateway = await startTestGateway({ env: { LLM_API_URL: provider.url } });
-  t.teardown(gateway.stop);
+  const gateway = await startPlatform(t, { env: { LLM_API_URL: provider.url } });
   const leaving = new AbortController();
   const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'hello' }] };
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {

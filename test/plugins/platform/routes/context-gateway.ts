@@ -6,12 +6,8 @@ import { openTenantContext } from '../../../../plugins/records/services/open-ten
 import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
 import { entities } from '../../../../plugins/records/store/entities.ts';
 import { migrations } from '../../../../plugins/records/store/migrations.ts';
-import {
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-  type TestRequest,
-} from '../../../../testing/index.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
+import type { TestRequest } from '../../../../testing/start-test-gateway.ts';
 import type { Lifetime } from '../../../support/shared.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
