@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase, writes } from '../../../foundation/data/database.ts';
 import { MAX_BINDINGS } from '../../../foundation/data/drivers/bound-parameters.ts';
 import type { PreparingDatabase } from '../../../foundation/data/drivers/statement-cache.ts';
+import { anyCodePoint } from '../../support/code-points.ts';
 import { eachDatabase, type FreshDatabase, freshDatabase } from '../../support/databases.ts';
 import { isWhole } from '../../support/sample.ts';
 import { Note, notes, TENANT_A } from './fixtures/notes.ts';
@@ -62,7 +63,7 @@ const PIECES = [
 ];
 
 const hostile = fc
-  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'binary', maxLength: 3 })), {
+  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: anyCodePoint, maxLength: 3 })), {
     minLength: 1,
     maxLength: 6,
   })

@@ -11,6 +11,7 @@ import {
   wordFit,
   wordsOf,
 } from '../../../../../plugins/records/services/memories/rank.ts';
+import { anyCodePoint } from '../../../../support/code-points.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 
 const pointers = (memory: Parameters<typeof memoryProblems>[1], userId = 'ana') =>
@@ -166,7 +167,7 @@ test('the fit is the part of the asked words that a text holds', (t) => {
 
 test('any text has a bounded number of words', (t) => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 5000 }), (text) => {
+    fc.property(fc.string({ unit: anyCodePoint, maxLength: 5000 }), (text) => {
       const words = wordsOf(text);
       return words.size <= 2300 && wordFit(words, words) === (words.size === 0 ? 0 : 1);
     }),

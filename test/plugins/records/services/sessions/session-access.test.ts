@@ -7,6 +7,7 @@ import {
   maySeeMark,
   ownerMark,
 } from '../../../../../plugins/records/services/sessions/session-access.ts';
+import { anyCodePoint } from '../../../../support/code-points.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 
 const ASKED = { role: 'user', content: 'Hello?' };
@@ -22,7 +23,7 @@ test('the answer of one model call counts what the provider counted, everything 
 
 test('a stored name fits its column on every database, and different names stay different', (t) => {
   const name = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 400 }),
+    fc.string({ unit: anyCodePoint, maxLength: 400 }),
     fc.string({
       unit: fc.constantFrom('x', '\0', '\ud800', '\udc00', '\ufffd'),
       minLength: 240,

@@ -11,6 +11,7 @@ import {
   withSkill,
 } from '../../../../../plugins/records/services/skills/manifest.ts';
 import { failed, isDue, provisioned } from '../../../../../plugins/records/services/skills/provisioning.ts';
+import { anyCodePoint } from '../../../../support/code-points.ts';
 
 const entry: SkillEntry = {
   description: 'd',
@@ -29,7 +30,7 @@ test('what is printed is read again, whatever the names are', (t) => {
     fc.property(
       fc.array(name),
       fc.array(name),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCodePoint }),
       (names, removed, description) => {
         const skills = new Map(names.map((each) => [each, { ...entry, description }]));
         const manifest: Manifest = { skills, removed: new Set(removed.sort()) };

@@ -6,6 +6,7 @@ import {
   type TemplateModes,
 } from '../../../../../plugins/workflow/services/graph/fill-config.ts';
 import { MAX_INSERTED } from '../../../../../plugins/workflow/services/graph/graph-schema.ts';
+import { anyCodePoint } from '../../../../support/code-points.ts';
 import { runData } from './kit.ts';
 
 const DATA = runData({
@@ -171,7 +172,7 @@ test('a configuration that is too deep is not read', (t) => {
 
 const TEXT = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCodePoint }),
   fc.constantFrom('{{input.b}}', '{{', '}}', '..', '/', '%2e'),
 );
 

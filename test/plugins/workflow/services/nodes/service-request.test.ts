@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import { StepFailure } from '../../../../../plugins/workflow/contract/node-types.ts';
 import { serviceRequest } from '../../../../../plugins/workflow/services/nodes/service-request.ts';
+import { anyCodePoint } from '../../../../support/code-points.ts';
 
 const URL_ = 'https://api.example.com/';
 const codeOf = (input: JsonObject) => {
@@ -101,7 +102,7 @@ test('null is a body, and so is false', (t) => {
 
 test('whatever the data hold, a request either fails for good or has headers that end where they should', (t) => {
   const anything = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCodePoint }),
     fc.string(),
     fc.jsonValue(),
   ) as fc.Arbitrary<never>;

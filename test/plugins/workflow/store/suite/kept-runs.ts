@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract.ts';
 import type { StepState } from '../../../../../plugins/workflow/services/core/state.ts';
+import { anyCodePoint } from '../../../../support/code-points.ts';
 import type { Define } from '../run-store-suite.ts';
 import {
   comparable,
@@ -83,7 +84,7 @@ export function keptRuns(define: Define): void {
   define('after any number of commits a run is what the last one said', async (t, { store, events }) => {
     // Written out and read again: -0 is not told from 0 in JSON text.
     const json = fc
-      .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { maxKeys: 3 })
+      .dictionary(fc.string({ unit: anyCodePoint }), fc.jsonValue(), { maxKeys: 3 })
       .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
     const time = fc.option(fc.integer({ min: 0, max: 2 ** 45 }), { nil: null });
     const changes = fc.record(
@@ -98,7 +99,7 @@ export function keptRuns(define: Define): void {
         completedAt: time,
         input: fc.option(json),
         output: fc.option(json),
-        outcome: fc.option(fc.string({ unit: 'binary' })),
+        outcome: fc.option(fc.string({ unit: anyCodePoint })),
         assignee: fc.option(fc.string()),
         taken: fc.option(fc.array(fc.nat(9))),
         error: fc.option(fc.record({ code: fc.string(), message: fc.string() })),

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { TextOrigin } from '../../../../../../plugins/agent-engine/contract.ts';
 import { findInput as check } from '../../../../../../plugins/agent-engine/services/guard/input/input-check.ts';
 import { guardRates, readCorpus } from '../../../../../corpus/prompt-injection/rates.ts';
+import { anyCodePoint } from '../../../../../support/code-points.ts';
 import { cpuNow } from '../../../../../support/cpu-time.ts';
 
 for (const { text, rule, origin = 'user' } of [
@@ -71,7 +72,7 @@ test('the finding never holds the text', (t) => {
 test('any text is judged without an error', (t) => {
   const odd = fc.array(
     fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCodePoint }),
       fc.constantFrom('\ud800', '\udb40', '%', '&#99999999;', '```', '\u202e'),
     ),
   );
