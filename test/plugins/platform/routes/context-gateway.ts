@@ -11,7 +11,7 @@ import type { TestRequest } from '../../../../testing/start-test-gateway.ts';
 import type { Lifetime } from '../../../support/shared.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
-/** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends, or the file. */
+/** A gateway with only the routes of memories, profiles, skills and SOUL.md; stopped with the test, or the file. */
 export async function startContextGateway(t: Lifetime, options: Omit<TestGatewayOptions, 'plugins'> = {}) {
   let context: ReturnType<typeof openTenantContext> | undefined;
   const plugin = definePlugin({
