@@ -9,6 +9,7 @@ import {
   type Sessions,
   visibleTo,
 } from '../../records/contract.ts';
+import { deleteEventsIn } from '../store/chat-events.ts';
 import { ChatEntity, deleteChatsIn } from '../store/chats.ts';
 import {
   ConversationEntity,
@@ -188,9 +189,11 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
     ): Promise<void> {
       const { conversationId: sessionId, messageId } = place;
       await find(entities, reader, sessionId);
-      // Chats do not know which of their messages was deleted.
-      const also = (inside: TenantEntityManager) =>
-        inside.update(ChatEntity, { conversationId: sessionId }, { messages: '[]' });
+      // Chats and their events do not know which of their messages was deleted.
+      async function also(inside: TenantEntityManager): Promise<void> {
+        await inside.update(ChatEntity, { conversationId: sessionId }, { messages: '[]' });
+        await deleteEventsIn(inside, sessionId);
+      }
       const removed = sessions
         .removeMessage(entities, reader, { sessionId, messageId }, also)
         .then(() => true);

@@ -187,6 +187,23 @@ test('a chat whose client stays is streamed as any other', async (t) => {
   t.is(String(body).replaceAll(/^id: .*\n/gm, ''), 'data: Hel\n\ndata: lo\n\ndata: [DONE]\n\n');
 });
 
+test('events of chats do not repeat what was deleted of their conversation', async (t) => {
+  const { gateway } = await start(t, [stream(['Hel', 'lo'])]);
+  const created = await gateway.request('/api/v2/conversations', {
+    method: 'POST',
+    body: { bot_id: 'helper' },
+  });
+  const { id } = created.body.conversation;
+  const begin = { ...BEGIN, session_id: id };
+  await gateway.request('/api/v2/chat/stream?a2ui=true', { method: 'POST', body: begin });
+  const events = () => gateway.request(`/api/v2/chat/stream?a2ui=true&session_id=${id}`);
+  t.is(textOf((await events()).body), 'Hello');
+  const { body } = await gateway.request(`/api/v2/conversations/${id}/messages`);
+  const path = `/api/v2/conversations/${id}/messages/${body.messages.at(-1).id}`;
+  t.is((await gateway.request(path, { method: 'DELETE' })).status, 204);
+  t.is((await events()).status, 404);
+});
+
 test('a pause in the background is decided in the background', async (t) => {
   const { gateway } = await start(t, [
     toolCalls(['calculator', { expression: '6*7' }]),
