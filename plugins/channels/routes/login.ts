@@ -135,6 +135,8 @@ export function loginRoutes(
       },
       handle: async ({ headers }) => {
         await endSession(headers.cookie, (session) => hasCsrf(session, headers[CSRF_HEADER]));
+        // A form of another site comes without the cookie, and would take it from the browser nevertheless.
+        if (cookieOf(headers.cookie, SESSION_COOKIE) === undefined) return reply.empty();
         const cookies = [gone(SESSION_COOKIE), gone(CSRF_COOKIE, true)];
         return reply.empty(204, { 'set-cookie': cookies });
       },

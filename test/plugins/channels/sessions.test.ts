@@ -210,6 +210,8 @@ test('logging out ends the session, once, and needs none', async (t) => {
   t.is(await status(copy), 401, 'the cookies are worth nothing');
   t.is(await status(copy, '/auth/logout', { method: 'POST' }), 204, 'there is nothing left to protect');
   t.is(await status(new Browser(), '/auth/logout', { method: 'POST' }), 204);
+  const foreign = await gateway.request('/auth/logout', { method: 'POST', token: null });
+  t.is(foreign.headers.get('set-cookie'), null, 'a form of another site, which comes without the cookie');
   t.is(await status(other), 200, 'another browser of his stays in');
   t.is((await gateway.request('/auth/logout', { token: null })).status, 405);
 });
