@@ -164,7 +164,7 @@ function openHost(
 /** Opens the gateway's address, starts the plugins and follows their folders: from here on it is ready. */
 async function serve(
   { settings }: GatewayOptions,
-  { listeners, grpc, publication, jobs, readiness, log }: Kernel,
+  { listeners, grpc, publication, resources, jobs, readiness, log }: Kernel,
   { plugins, configuration, folders, address, following }: Host,
   file: GatewayFile,
   phase: Phase,
@@ -193,6 +193,7 @@ async function serve(
     );
   }
   await configuration.start(file);
+  resources.started();
   warnOfUnread(plugins.slots.all, log);
   const { signal } = following;
   watchLoop(log, () => plugins.slots.busy(), signal);

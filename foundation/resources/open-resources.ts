@@ -67,7 +67,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
   const slots = new WeakMap<KindRegistration, KindSlot>();
   const turns = new Mutex();
   let lastReloadAt: Date | undefined;
-  let isOpen = false;
+  let hasStarted = false;
   let isFollowing = false;
   let isClosed = false;
 
@@ -132,7 +132,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     const seen = await followed.look(isPatient);
     if (seen === 'unsettled') return;
     if (seen === 'same' && !retryAll && !live.hasDueRetry()) {
-      if (isOpen) reloadLog.waiting(fileReports());
+      if (hasStarted) reloadLog.waiting(fileReports());
       return;
     }
     const staged = await live.stage(followed.files.all, live.kinds, retryAll);
@@ -145,16 +145,14 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     if (why !== 'kinds') lastReloadAt = new Date(clock.now());
     const reports = fileReports();
     reloadLog.reload(summary, reports);
-    if (why !== 'kinds' && isOpen) reloadLog.waiting(reports);
+    if (why !== 'kinds' && hasStarted) reloadLog.waiting(reports);
   }
 
   function fileReports(): readonly FileReport[] {
     return reportFiles(followed.files.all, live.refusals, live.entries);
   }
 
-  // Documents that wait for a plugin are not logged yet: the plugins start afterwards.
   await turns.run(() => look());
-  isOpen = true;
 
   return {
     validate,
@@ -200,6 +198,11 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
           leave();
         },
       };
+    },
+
+    started(): void {
+      hasStarted = true;
+      reloadLog.waiting(fileReports());
     },
 
     report(): ResourcesReport {

@@ -108,6 +108,8 @@ export interface ResourceHost extends Resources {
    * when two register one kind.
    */
   prepare(registrations: readonly KindRegistration[]): Promise<StagedKinds>;
+  /** The plugins have had their start: documents that still wait for one are logged, and from now on. */
+  started(): void;
   /** Ends it with all values. A second call does the same. */
   close(): Promise<void>;
 }

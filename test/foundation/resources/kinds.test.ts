@@ -240,3 +240,14 @@ test('a bad header hides no problem of the spec, nor a bad spec what a rule for 
   t.deepEqual(read(thing('a b', { text: 'red', size: 10 })), ['/metadata/name', '/spec/size', '/spec/text']);
   t.deepEqual(read(thing('a b', { text: '' }, 'Other')), ['/metadata/name', '/kind']);
 });
+
+test('what waits for a plugin is logged when the plugins have had their start, once', async (t) => {
+  const { resources, lines } = await folderWith(t, { 'a.yaml': thing('a', { text: 'one' }) });
+  const told = () => lines.filter((line) => line.includes('a resource waits for a plugin')).length;
+  // A start may take longer than the next look at the folder.
+  await resources.reload();
+  t.is(told(), 0);
+  resources.started();
+  await resources.reload();
+  t.is(told(), 1);
+});
