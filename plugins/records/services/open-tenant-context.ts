@@ -69,7 +69,7 @@ export function openTenantContext(
     ({ tenant_id: tenantId }, { signal }) => provisioning.provision(tenantId, signal),
     { concurrency: KICKED_AT_ONCE },
   );
-  scope.every('skill-provisioning', SWEEP_MS, provisioning.sweep);
+  scope.every('skill-provisioning', SWEEP_MS, provisioning.sweep, { replicas: 'one' });
 
   scope.worker(ForgetSkills, forgetSkills({ manifests, souls, provisioning }));
   scope.contribute(StoredObjectsPoint, skillReferences(manifests));
