@@ -25,7 +25,6 @@ import {
   run,
   type Step,
   through,
-  unless,
 } from './pattern.ts';
 
 /** A JWT's header is decided on within this many characters; none that is sent as a credential comes near. */
@@ -277,12 +276,8 @@ export const NAMED_SECRETS: readonly CredentialKind[] = [
     kind: 'aws-secret-access-key',
     title: 'AWS secret access key, assigned to its name',
     source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
-    patterns: named(
-      'secret_access_key aws_secret_key aws_secret',
-      0,
-      run(BASE64, 40, 40),
-      unless(plus(BASE64, '=')),
-    ),
+    // It has 40 characters, and may stand before a `/`, which is one of them.
+    patterns: named('secret_access_key aws_secret_key aws_secret', 0, run(BASE64, 40)),
   },
   {
     kind: 'azure-key',

@@ -25,8 +25,9 @@ const KNOWN_TEXT = /hooks\.zapier|whsec_|BBDC-|secret[_ -]?access[_ -]?key|aws[_
 const SHORTEST_RUN = 12;
 const LONGEST_WORD = 64;
 const IN_RUN = plus(WORD, '+@=-');
-/** Words with any joints, and small numbers between them. */
-const WORDS = /^(?:[a-z]*|\d{1,4})(?:[_-](?:[a-z]*|\d{1,4})|[A-Z][a-z]{2,})*$/;
+/** Words in camel case, or words and small numbers with joints: not both, as behind the prefix of a token. */
+const WORDS =
+  /^(?:[a-z]*(?:[A-Z][a-z]{2,})*|(?:[A-Z]?[a-z]{2,}|[a-z]?|\d{1,4})(?:[_-](?:[A-Z]?[a-z]{2,}|[a-z]?|\d{1,4}))*)$/;
 /** UUIDs, ids of traces, numbers, dates: with words, what ordinary paths and lines of the log are made of. */
 const ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[\dT-]+)$/;
 /** Names of variables, which messages of the start name: `SVC_SECRET_KEY`. */

@@ -72,6 +72,12 @@ const RARE = [
     'pat.0npNjfLyIECwUOhzHnyF0W.zPXm3eyJOrEGnoEBdvjqTHCL.QWGbVtNgyHx0fH3wRMxR',
     'zPXm3',
   ],
+  ['capitals like those of words, and no digit', 'glrt-NanekeutLypQdljGszgg', 'QdljGszgg'],
+  [
+    'a path behind it',
+    'GET /x/aws_secret_access_key = 1byPTERBsTohwAKBhESBRKN+xUpdOBaiwxNRMrMK/x',
+    'xUpdOBaiwxNRMrMK',
+  ],
   ['slashes everywhere', 'aws_secret_access_key = WcQVAUEEh3/PmFoh1kjNJ/tn9VW6jKP7B/U7Yf85', 'PmFoh1k'],
   ['slashes behind its prefix', 'whsec_8/S/kR+3qRs/z5ctpUK8/rz0N/wiuH9UXNy0H/SUj7S=', 'z5ctpUK8'],
   ['slashes and a longer prefix', 'BBDC-/wthi2jWtD+/Qoew8CwK/xUTgrhNQOYM/4cVyUiKuV+p', 'xUTgrhNQOYM'],
