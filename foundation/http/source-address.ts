@@ -69,10 +69,10 @@ export function isLoopbackCaller(request: AddressedRequest): boolean {
 }
 
 /**
- * Whether a page of another site may have made a browser on this machine send the request. `Origin` names the page,
- * as in forms that are posted to this machine. What pages load without it (frames, images) browsers call `cross-
- * site`. Else the page has the origin of the request: where that has a name of the public DNS, the name has been made
- * to lead here (DNS rebinding), and the page could read the answer.
+ * Whether a page of another site may have made a browser on this machine send the request. `Origin` names the page, as
+ * in forms that are posted to this machine. Browsers mark what pages load without it (frames, images) as `cross-site`.
+ * Else the page has the origin of the request: where that has a name of the public DNS, the name has been made to lead
+ * here (DNS rebinding), and the page could read the answer.
  */
 function isOfForeignPage(headers: AddressedRequest['headers']): boolean {
   const { host, origin } = headers;

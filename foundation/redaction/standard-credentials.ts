@@ -276,7 +276,7 @@ export const NAMED_SECRETS: readonly CredentialKind[] = [
     kind: 'aws-secret-access-key',
     title: 'AWS secret access key, assigned to its name',
     source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
-    // It has 40 characters, and may stand before a `/`, which is one of them.
+    // It has 40 characters; the `/` of a path behind it would be one more.
     patterns: named('secret_access_key aws_secret_key aws_secret', 0, run(BASE64, 40)),
   },
   {

@@ -159,9 +159,7 @@ export async function runBubblewrap(
  * only up to number 16 and the first gap after it; `/dev/null` takes the place of the others.
  */
 function spawnAlone(program: string, args: readonly string[], stdio: readonly ('pipe' | 'ignore')[]) {
-  const inherited = (orNothing(() => readdirSync('/proc/self/fd')) ?? [])
-    .map(Number)
-    .filter((fd) => fd >= stdio.length && isHandedOn(fd));
+  const inherited = INHERITED.filter((fd) => fd >= stdio.length);
   const slots: (number | 'pipe' | 'ignore')[] = [...stdio];
   const nothing = inherited.length === 0 ? undefined : openSync('/dev/null', 'r');
   while (slots.length <= Math.max(...inherited)) slots.push('ignore');
@@ -179,6 +177,9 @@ function isHandedOn(fd: number): boolean {
   const flags = /^flags:\s+(\d+)$/m.exec(textOf(`/proc/self/fdinfo/${fd}`))?.[1];
   return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
 }
+
+/** Read once: what Node opens itself is closed on exec, and a gateway may have thousands of connections. */
+const INHERITED = (orNothing(() => readdirSync('/proc/self/fd')) ?? []).map(Number).filter(isHandedOn);
 
 /** What bubblewrap reports: a JSON document a line. It reports an exit code only for a command that has begun. */
 function watchStatus(child: ChildProcess) {

@@ -115,20 +115,7 @@ test('a server that answers everything with a page has stored nothing, and has n
 });
 
 test('a store that ignores the prefix of a list has none of its objects deleted or shown', async (t) => {
-  const asked: string[] = [];
-  const listing = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url!.replace(/^\/objects\/?\?/, '').slice(0, 6)}`);
-    const contents = ['acme/a', 'other/b'].map(
-      (key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`,
-    );
-    const body = `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`;
-    request.resume().once('end', () => response.setHeader('content-type', 'application/xml').end(body));
-  }).listen(0, '127.0.0.1');
-  await once(listing, 'listening');
-  t.teardown(() => listing.close());
-  const { port } = listing.address() as net.AddressInfo;
-  const { objects } = await openForTest(t, `s3://objects?endpoint=http://127.0.0.1:${port}&region=eu-west-1`);
-  const space = objects.forTenant('acme');
+  const { space, asked } = await listing(t, ['acme/a', 'other/b'], false);
   for (const work of [() => space.list(''), () => space.deleteAll('')]) {
     const error = await t.throwsAsync<GatewayError>(work, { code: 'objects.unavailable' });
     t.regex((error!.cause as Error).message, /other than those asked for/);
@@ -139,17 +126,24 @@ test('a store that ignores the prefix of a list has none of its objects deleted 
   );
 });
 
-test('a store that ignores where a list goes on does not keep its readers for ever', async (t) => {
-  const listing = createServer((request, response) => {
-    const contents = '<Contents><Key>acme/a</Key><Size>1</Size><ETag>"e"</ETag></Contents>';
-    const body = `<ListBucketResult><IsTruncated>true</IsTruncated>${contents}</ListBucketResult>`;
+/** The space of the tenant `acme` in a store that answers each request with the same list; `asked` are the methods. */
+async function listing(t: ExecutionContext, keys: readonly string[], isTruncated: boolean) {
+  const asked: string[] = [];
+  const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`);
+  const body = `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents.join('')}</ListBucketResult>`;
+  const store = createServer((request, response) => {
+    asked.push(request.method!);
     request.resume().once('end', () => response.setHeader('content-type', 'application/xml').end(body));
   }).listen(0, '127.0.0.1');
-  await once(listing, 'listening');
-  t.teardown(() => listing.close());
-  const { port } = listing.address() as net.AddressInfo;
+  await once(store, 'listening');
+  t.teardown(() => store.close());
+  const { port } = store.address() as net.AddressInfo;
   const { objects } = await openForTest(t, `s3://objects?endpoint=http://127.0.0.1:${port}&region=eu-west-1`);
-  const space = objects.forTenant('acme');
+  return { space: objects.forTenant('acme'), asked };
+}
+
+test('a store that ignores where a list goes on does not keep its readers for ever', async (t) => {
+  const { space } = await listing(t, ['acme/a'], true);
   const { next } = await space.list('');
   t.truthy(next);
   const error = await t.throwsAsync<GatewayError>(space.list('', { after: next! }), {
