@@ -26,6 +26,19 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   if [ -f /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
   npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
+# Few files of the packages that a start loads, made by a package of development.
+FROM ${NODE_IMAGE} AS bundles
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    --mount=type=secret,id=ca \
+    --mount=type=cache,target=/root/.npm \
+  if [ -f /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
+  npm ci --ignore-scripts --no-audit --no-fund
+COPY foundation/code/bundled-packages.ts foundation/code/
+COPY scripts/bundle-packages.ts scripts/
+RUN node scripts/bundle-packages.ts
+
 FROM ${NODE_IMAGE}
 ARG VERSION=unknown
 ARG REVISION=unknown
@@ -45,6 +58,7 @@ ENV NODE_ENV=production \
 COPY --from=init /usr/bin/tini-static /usr/local/bin/tini
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=bundles /app/node_modules/.cache/packages ./node_modules/.cache/packages
 # .dockerignore lists what this takes.
 COPY . ./
 # A number, not a name: Kubernetes can only tell from a number that it is not root.

@@ -7,7 +7,7 @@ import { available } from '../support/services.ts';
 
 /**
  * Notes the package of each module that is loaded, by `import` or `require`, in a file of the working directory, and at
- * the end the fetch of Node.
+ * the end the fetch of Node. A bundle has the name of its package, with a `+` for the slash.
  */
 const RECORDER = `
   import { appendFileSync } from 'node:fs';
@@ -15,7 +15,8 @@ const RECORDER = `
   const known = new Set();
   registerHooks({
     load(url, context, next) {
-      const name = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1];
+      const bundle = /\\/node_modules\\/\\.cache\\/packages\\/(.+)\\.mjs$/.exec(url)?.[1].replace('+', '/');
+      const name = bundle ?? /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1];
       if (name !== undefined && !known.has(name)) appendFileSync('packages.txt', name + '\\n');
       known.add(name);
       return next(url, context);

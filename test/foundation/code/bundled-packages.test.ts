@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+
+const MODULE = path.resolve('foundation/code/bundled-packages.ts');
+
+/** Prints what `import` and `require` get of the packages `tiny` (CommonJS) and `new` (a module). */
+const PROGRAM = `
+  import { createRequire } from 'node:module';
+  import { useBundledPackages } from './foundation/code/bundled-packages.ts';
+  useBundledPackages();
+  const require = createRequire(import.meta.url);
+  const tiny = await import('tiny');
+  const again = await import('./node_modules/tiny/index.js');
+  const { from } = await import('new');
+  const required = [require('tiny').from, require('new').from];
+  process.stdout.write(JSON.stringify({ imported: [tiny.from, from], required, isOne: tiny === again }));`;
+
+interface Loaded {
+  readonly imported: readonly string[];
+  readonly required: readonly string[];
+  readonly isOne: boolean;
+}
+
+/** A tree with two packages and bundles of them. */
+async function treeOf(t: ExecutionContext): Promise<string> {
+  const root = await mkdtemp(path.join(tmpdir(), 'bundled-packages-'));
+  t.teardown(() => rm(root, { recursive: true }));
+  const files = {
+    'package.json': '{"type":"module"}',
+    'package-lock.json': '{"lockfileVersion":3}',
+    'program.js': PROGRAM,
+    'node_modules/tiny/package.json': '{"name":"tiny","version":"1.0.0"}',
+    'node_modules/tiny/index.js': "exports.from = 'package';",
+    'node_modules/new/package.json': '{"name":"new","version":"1.0.0","type":"module","main":"index.js"}',
+    'node_modules/new/index.js': "export const from = 'package';",
+    'node_modules/.cache/packages/tiny.mjs': "export const from = 'bundle';",
+    'node_modules/.cache/packages/new.mjs': "export const from = 'bundle';",
+  };
+  for (const [file, text] of Object.entries(files)) await write(root, file, text);
+  await mkdir(path.join(root, 'foundation/code'), { recursive: true });
+  const copy = path.join(root, 'foundation/code/bundled-packages.ts');
+  await copyFile(MODULE, copy);
+  const { digestOf } = (await import(copy)) as typeof import('../../../foundation/code/bundled-packages.ts');
+  const packages = ['tiny/package.json', 'new/package.json'];
+  const modules = {
+    'tiny/index.js': { file: 'tiny.mjs', isCommonJs: true },
+    'new/index.js': { file: 'new.mjs', isCommonJs: false },
+  };
+  const manifest = { packages, digest: digestOf(packages), modules };
+  await write(root, 'node_modules/.cache/packages/manifest.json', JSON.stringify(manifest));
+  return root;
+}
+
+async function write(root: string, file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(path.join(root, file)), { recursive: true });
+  await writeFile(path.join(root, file), text);
+}
+
+async function load(root: string): Promise<Loaded> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['program.js'], { cwd: root });
+  return JSON.parse(stdout) as Loaded;
+}
+
+const PLAIN = { imported: ['package', 'package'], required: ['package', 'package'], isOne: true };
+
+test('packages are loaded from their bundles, one instance by all names', async (t) => {
+  const { required, ...loaded } = await load(await treeOf(t));
+  t.deepEqual(loaded, { imported: ['bundle', 'bundle'], isOne: true });
+  t.deepEqual(required, ['package', 'bundle'], 'what require gets of CommonJS is not what import gets');
+});
+
+for (const [title, file, text] of [
+  ['another version of one of them', 'node_modules/new/package.json', '{"version":"1.0.1","type":"module"}'],
+  ['another version of what they use', 'package-lock.json', '{"lockfileVersion":3,"packages":{}}'],
+  ['a manifest that was cut short', 'node_modules/.cache/packages/manifest.json', '{"packages":['],
+] as const)
+  test(`with ${title} they are loaded as they are`, async (t) => {
+    const root = await treeOf(t);
+    await write(root, file, text);
+    t.deepEqual(await load(root), PLAIN);
+  });
+
+test('without bundles they are loaded as they are', async (t) => {
+  const root = await treeOf(t);
+  await rm(path.join(root, 'node_modules/.cache'), { recursive: true });
+  t.deepEqual(await load(root), PLAIN);
+});
