@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import type { Plugin } from 'esbuild';
 import {
   BUNDLES,
   type BundledModule,
@@ -85,6 +85,7 @@ async function main(): Promise<void> {
     };
     await Promise.all(entries.map((entry) => expectSame(entry, folder)));
     await writeFile(path.join(folder, path.basename(MANIFEST)), JSON.stringify(manifest));
+    await mkdir(path.dirname(BUNDLES), { recursive: true });
     await rm(BUNDLES, { recursive: true, force: true });
     await rename(folder, BUNDLES);
   } finally {
@@ -120,6 +121,8 @@ function moduleOf({ id, isCommonJs }: Entry): BundledModule {
 }
 
 async function bundle(entries: readonly Entry[], folder: string): Promise<void> {
+  // A package of development: `npm ci --omit=dev` leaves it out.
+  const { build } = await import('esbuild');
   await build({
     entryPoints: Object.fromEntries(entries.map(({ id, file }) => [id, file])),
     bundle: true,
@@ -194,4 +197,9 @@ async function expectSame(entry: Entry, folder: string): Promise<void> {
     throw new Error(`${entry.name} exports ${exported(own)}, and its bundle ${exported(made)}`);
 }
 
-await main();
+await main().catch((error: unknown) => {
+  process.stderr.write(
+    `The npm packages are not bundled, so that the gateway starts more slowly: ${String(error)}\n`,
+  );
+  process.exitCode = 1;
+});
