@@ -26,6 +26,7 @@ export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts
 export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export { causesOf, messageOf } from '../foundation/base/failure.ts';
 export { withFirst } from '../foundation/base/first-item.ts';
+export { type FileToFollow, followFile } from '../foundation/base/follow-file.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export { type Ids, isUuid } from '../foundation/base/ids.ts';
