@@ -28,16 +28,22 @@ const ENDED = [
 
 /**
  * Pages of ended runs that are older, oldest start first, from that start on: runs that took longer than others come
- * late, but never too early.
+ * late, but never too early. Runs whose events a sink does not have yet are left out: they would be gone before their
+ * delivery.
  */
 async function* endedBefore(
   entities: TenantEntityManager,
-  { runs }: WorkflowTables,
+  { runs, outbox }: WorkflowTables,
   { before, from }: { readonly before: Date; readonly from?: Date | undefined },
   signal?: AbortSignal,
 ) {
   const begun = from === undefined ? {} : { startedAt: { $gte: from.getTime() } };
   const end = before.getTime();
+  const delivered = async (ids: readonly string[]) => {
+    const waiting = await entities.aggregate(outbox, { where: { runId: { $in: [...ids] } }, by: ['runId'] });
+    const kept = new Set(waiting.map(({ runId }) => runId));
+    return ids.filter((id) => !kept.has(id));
+  };
   const query = { by: ['startedAt', 'id'], fields: ['id', 'startedAt', 'completedAt'] } as const;
   for (const { status, last } of ENDED) {
     let ids: string[] = [];
@@ -46,16 +52,16 @@ async function* endedBefore(
       if (run.startedAt >= end) break;
       if (run.completedAt != null && run.completedAt < end) ids.push(run.id);
       if (ids.length < RUNS) continue;
-      yield { ids, last };
+      yield { ids: await delivered(ids), last };
       ids = [];
     }
-    if (ids.length > 0) yield { ids, last };
+    if (ids.length > 0) yield { ids: await delivered(ids), last };
   }
 }
 
 /**
  * The runs of an engine that have ended, by their end, with all their rows: the records of an engine that grow without
- * end. Running, waiting and paused runs are kept at any age.
+ * end. Running, waiting and paused runs are kept at any age, and so are those whose events a sink does not have yet.
  */
 export function retainedRuns(
   database: Pick<Database, 'forTenant' | 'system'>,

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { retainedWorkflows } from '../../../../plugins/workflow/store/ended-runs.ts';
+import { createOutbox } from '../../../../plugins/workflow/store/outbox.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { eventsOf, runOf, TENANT } from './states.ts';
@@ -25,6 +26,7 @@ eachDatabase(
       const entities = database.forTenant(tenantId);
       return {
         erase: entities.erase.bind(entities),
+        aggregate: entities.aggregate.bind(entities),
         rows: async (...query: Parameters<typeof entities.rows>) => {
           const rows = await entities.rows(...query);
           seen.push(...(rows as { id: string }[]).map(({ id }) => id));
@@ -53,5 +55,45 @@ eachDatabase(
     t.is(await sweep(124), 2, 'what ran for longer than a day');
     t.deepEqual(seen.toSorted(), [...old, recent, long].toSorted());
     t.is(await database.forTenant(TENANT).count(tables.events), 0);
+  },
+);
+
+eachDatabase(
+  test,
+  'what a sink does not have yet is not deleted, however old, until the sink has it',
+  async (t, fresh) => {
+    const { database, tables, ids } = await storeKit(t, fresh);
+    const outbox = createOutbox({ database, tables, ids });
+    const ended = async (sinks: readonly string[]) => {
+      const state = runOf({ status: 'completed', seq: 2, startedAt: HOUR_MS, completedAt: 2 * HOUR_MS });
+      await createRunStore({ database, tables }).create({ state, events: eventsOf(1, 2), sinks });
+      return state.id;
+    };
+    const waiting = await ended(['hooks']);
+    await ended([]);
+    const kinds = retainedWorkflows(database, tables);
+    const sweep = async (name: string) => {
+      const kind = kinds.find((one) => one.name === name)!;
+      let deleted = 0;
+      for await (const batch of kind.deleteBefore(TENANT, new Date(100 * HOUR_MS), never)) deleted += batch;
+      return deleted;
+    };
+    const left = async () => {
+      const query = { orderBy: { seq: 'asc' }, limit: 10 } as const;
+      const rows = await database.forTenant(TENANT).rows(tables.events, {}, query);
+      return rows.map(({ runId, seq }) => [runId, seq]);
+    };
+    t.is(await sweep('workflow_events'), 2);
+    t.is(await sweep('workflow_runs'), 1);
+    t.deepEqual(await left(), [
+      [waiting, 1],
+      [waiting, 2],
+    ]);
+
+    const { entries } = await outbox.take({ sink: 'hooks', limit: 1, claimMs: 60_000, room: () => 1 });
+    t.is(await sweep('workflow_runs'), 0, 'while it is under way to the sink');
+    await outbox.done(entries[0]!);
+    t.is(await sweep('workflow_runs'), 1);
+    t.deepEqual(await left(), []);
   },
 );
