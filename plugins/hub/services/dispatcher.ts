@@ -149,8 +149,8 @@ export function createDispatcher(parts: {
       }
       const failed = delivery.attempts + 1;
       const delay = delayAfter(failed, backoff, ids.bytes(1)[0]! / 255, retryAfterMs);
-      const dueAt = delay === undefined ? undefined : new Date(clock.now() + delay);
-      await deliveries.failed(delivery, error, dueAt);
+      const dueAt = new Date(clock.now() + (delay ?? 0));
+      await deliveries.failed(delivery, error, { state: delay === undefined ? 'dead' : 'waiting', dueAt });
       counted(delay === undefined ? 'dead' : 'retried');
       // The periodic sweep finds deliveries that are due in a second or later.
       if (delay !== undefined && delay < 1_000) setTimeout(wake, delay + 1).unref();

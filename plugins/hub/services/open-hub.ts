@@ -34,7 +34,7 @@ export interface Experience {
 /** The hub, and this gateway as a node of other hubs. */
 export type Hub = Awaited<ReturnType<typeof openHub>>;
 
-/** Milliseconds for which dead letters, and the events to which they refer, are kept. */
+/** Milliseconds for which dead letters are kept, and at least for which an event that is reported again is known. */
 const KEEP_DEAD_MS = 30 * 86_400_000;
 const KEEP_EVENTS_MS = 45 * 86_400_000;
 

@@ -108,13 +108,12 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       await database.transaction((entities) => entities.nativeDelete(DeliveryTable, where), RETRY_RACES);
     },
 
-    /** Records a failed attempt: the next one is at `dueAt`; without it the delivery is dead. */
+    /** Records a failed attempt: the next one is at `dueAt`, or the delivery is dead since then. */
     async failed(
       { id, ticket, attempts }: Pick<DeliveryRow, 'id' | 'ticket' | 'attempts'>,
       reason: string,
-      dueAt: Date | undefined,
+      next: Pick<DeliveryRow, 'state' | 'dueAt'>,
     ): Promise<void> {
-      const next = dueAt === undefined ? { state: 'dead' as const } : { dueAt };
       const columns = { ...next, reason, attempts: attempts + 1, claimedUntil: UNCLAIMED };
       await em().nativeUpdate(DeliveryTable, { id, ticket }, columns);
     },
@@ -196,11 +195,18 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return new Set(rows.map(({ subscriptionId }) => subscriptionId));
     },
 
-    /** Deletes old dead letters, and events to which no delivery refers any more. The signal ends it early. */
+    /**
+     * Deletes old dead letters, and old events to which no delivery refers any more: they are older than all
+     * deliveries, each of which is as old as its event. The signal ends it early.
+     */
     async expire(deadBefore: Date, eventsBefore: Date, signal: AbortSignal): Promise<void> {
-      const dead = { state: 'dead' as const, createdAt: { $lt: deadBefore } };
+      const dead = { state: 'dead' as const, dueAt: { $lt: deadBefore } };
       await eraseExpired(database, DeliveryTable, dead, signal);
-      await eraseExpired(database, EventTable, { createdAt: { $lt: eventsBefore } }, signal);
+      const query = { fields: ['createdAt'], orderBy: { createdAt: 'asc' }, limit: 1 } as const;
+      const [oldest] = await em().find(DeliveryTable, {}, query);
+      const before =
+        oldest !== undefined && oldest.createdAt < eventsBefore ? oldest.createdAt : eventsBefore;
+      await eraseExpired(database, EventTable, { createdAt: { $lt: before } }, signal);
     },
   };
 }

@@ -120,6 +120,7 @@ export const DeliveryTable = defineEntity({
     state: column.string(8).$type<'waiting' | 'dead'>(),
     /** Failed attempts. */
     attempts: column.integer().default(0),
+    /** When the next attempt is due, or since when it is dead. */
     dueAt: column.time(),
     /** Until when the attempting process holds its claim; in the past: unclaimed. */
     claimedUntil: column.time(),

@@ -3,7 +3,7 @@ import test from 'ava';
 import { systemClock } from '../../../foundation/base/clock.ts';
 import { openHubDatabase } from '../../../plugins/hub/services/open-database.ts';
 import { createDeliveryStore } from '../../../plugins/hub/store/deliveries.ts';
-import { DeliveryTable } from '../../../plugins/hub/store/tables.ts';
+import { DeliveryTable, EventTable } from '../../../plugins/hub/store/tables.ts';
 import { eachGatewayDatabase, gatewayDatabase, SERVER_FAMILIES } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import { BOTH, SUBSCRIPTIONS, withNode } from './delivery-kit.ts';
@@ -164,6 +164,43 @@ eachGatewayDatabase(
     t.deepEqual(await store.full([id, other.id], 10_000), new Set([id]));
     t.deepEqual(await store.full([other.id], 2), new Set(), 'no others are counted');
     t.deepEqual([await store.waitAtLeast(10_000), await store.waitAtLeast(10_100)], [true, false]);
+  },
+);
+
+eachGatewayDatabase(
+  test,
+  'an event is kept for as long as a delivery waits, and a dead letter for a month after it became one',
+  async (t, fresh) => {
+    const slow = { HUB_DELIVERY_BACKOFF: '1h,1h,1h,1h,1h' };
+    const { hub, report, subscribe } = await withNode(t, { ...fresh.environment, ...slow });
+    const away = await subscriber(t, () => 500);
+    const { id } = await subscribe(away.url);
+    await report('gene_promoted', 'g1');
+    const { database, close } = await openHubDatabase(hub.gateway.services, 'hub.db');
+    t.teardown(close);
+    const em = () => database.system();
+    const ofIts = { subscriptionId: id, attempts: 1 };
+    await until(async () => (await em().count(DeliveryTable, ofIts)) === 1);
+
+    // As if the hub had been off since.
+    const now = Date.now();
+    const ago = (days: number) => new Date(now - days * 86_400_000);
+    const expire = () => createDeliveryStore(database).expire(ago(30), ago(45), new AbortController().signal);
+    await em().nativeUpdate(EventTable, {}, { createdAt: ago(50) });
+    const [event] = await em().find(EventTable, {});
+    await em().insert(EventTable, { ...event!, id: 'delivered', createdAt: ago(51) });
+    await em().nativeUpdate(DeliveryTable, ofIts, { createdAt: ago(50) });
+    await expire();
+    t.is(await em().count(EventTable, {}), 1, 'the one to which no delivery refers is gone');
+    await em().nativeUpdate(DeliveryTable, ofIts, { attempts: 5, dueAt: ago(50) });
+    const letters = async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}/dead-letters`)).body;
+    await until(async () => (await letters()).total === 1, 30_000);
+    await expire();
+    t.is((await letters()).dead_letters[0]?.gene?.geneId, 'g1');
+
+    await em().nativeUpdate(DeliveryTable, { subscriptionId: id }, { dueAt: ago(31) });
+    await expire();
+    t.is((await letters()).total, 0);
   },
 );
 
