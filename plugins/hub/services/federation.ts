@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, type Ids, type Logger, Semaphore } from 'agent-gateway';
 import { afterFailure, type Circuit, CLOSED, mayCall, tried } from '../rules/breaker.ts';
 import { type HubGene, readGene } from '../rules/hub-gene.ts';
@@ -48,6 +49,8 @@ export function createFederation(parts: {
 }): FederatedSearch {
   const { nodes, keys, send, tombstones, clock, ids, log, counted } = parts;
   const turns = new Semaphore(SEARCHES, { timeoutMs: PATIENCE_MS, expired: () => HubErrors.busy() });
+  /** One answer is read at a time, in all searches together: a large one takes as long as many requests. */
+  const reading = new Semaphore(1);
   const circuits = new Map<string, Circuit>();
 
   async function ask(node: NodeRow, query: GeneQuery, signal: AbortSignal): Promise<readonly HubGene[]> {
@@ -64,7 +67,11 @@ export function createFederation(parts: {
       response.body.destroy();
       throw new Error(`the node answered ${response.status}`);
     }
-    return genesIn(JSON.parse(await text(response.body)), new Date(clock.now()).toISOString());
+    const answer = await text(response.body);
+    return reading.run(async () => {
+      await nextTurn(undefined, { signal });
+      return genesIn(JSON.parse(answer), new Date(clock.now()).toISOString());
+    });
   }
 
   /** The genes of a node; undefined where it did not answer as it should. */

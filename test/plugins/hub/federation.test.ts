@@ -1,6 +1,8 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import test from 'ava';
+import { createFederation } from '../../../plugins/hub/services/federation.ts';
 import { manualClock } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import {
@@ -194,4 +196,33 @@ test('after a clock that was ahead what is revoked is not found, and a node that
   isDead = false;
   await revoke('after');
   t.deepEqual(await search(), [2, 'again', 'kept']);
+});
+
+test('answers that come all at once are read one at a time, in all searches, with others between them', async (t) => {
+  let turn = 0;
+  let counting = setImmediate(function count() {
+    turn += 1;
+    counting = setImmediate(count);
+  });
+  t.teardown(() => clearImmediate(counting));
+  const readAt: number[] = [];
+  const body = JSON.stringify({ genes: [gene('g')] });
+  const nodes = Array.from({ length: 10 }, (_, n) => ({ id: `n${n}`, endpoint: 'http://node' }));
+  const search = createFederation({
+    nodes: { healthy: async () => nodes as never },
+    keys: { current: async () => ({}) as never },
+    send: async () => ({ status: 200, body: Readable.from([Buffer.from(body)]) }) as never,
+    tombstones: { refresh: async () => {}, cover: () => false },
+    clock: manualClock(),
+    ids: { bytes: (length) => Buffer.alloc(length) },
+    log: { debug: () => {} },
+    counted: () => readAt.push(turn),
+  });
+  const { signal } = new AbortController();
+  const found = await Promise.all([search({}, 10, signal), search({}, 10, signal)]);
+  t.deepEqual(
+    found.map(({ healthy }) => healthy),
+    [10, 10],
+  );
+  t.is(new Set(readAt).size, 20);
 });
