@@ -31,7 +31,17 @@ export async function whileLocked<T>(
       throw refusal(`is being changed by other processes; if there are none, delete ${lock}`);
     const now = await stat(lock, { bigint: true }).catch(ignoreMissing);
     if (now?.ctimeNs !== seen) [seen, since] = [now?.ctimeNs, waited];
-    else if (waited - since >= ABANDONED) await unlink(lock).catch(ignoreMissing);
+    else if (waited - since >= ABANDONED) {
+      // One at a time, and only what is still the same: another one may have taken it over since.
+      await whileLocked(
+        lock,
+        async () => {
+          const still = await stat(lock, { bigint: true }).catch(ignoreMissing);
+          if (still?.ctimeNs === seen) await unlink(lock).catch(ignoreMissing);
+        },
+        refusal,
+      );
+    }
     await pause(POLL);
   }
   try {
