@@ -29,6 +29,8 @@ const BATCH = 10;
 const PARALLEL = 4;
 /** Tenants of one page of the sweep. */
 const PAGE = 500;
+/** Milliseconds after which a sweep looks at all tenants again, where none of them is due before. */
+const WHOLE_MS = 600_000;
 /** Between two attempts of a tenant that failed. */
 const DELAY_MS = { first: 30_000, most: 3_600_000 };
 
@@ -72,7 +74,7 @@ export function createProvisioning(parts: ProvisioningParts) {
     const entities = database.forTenant(tenantId);
     // Read again under the lease: another replica may just have done it.
     const state = await findState(entities);
-    if (!isDue(state, catalog.id, clock.now())) return;
+    if (dueIn(state, catalog.id, clock.now()) > 0) return;
     const write = (next: ProvisioningState) =>
       entities.upsert(SkillProvisioningEntity, next, { conflict: [] });
     const alive = AbortSignal.any([signal, lease.signal]);
@@ -132,14 +134,23 @@ export function createProvisioning(parts: ProvisioningParts) {
     return true;
   }
 
-  async function dueOn(
-    offset: number,
-  ): Promise<{ readonly due: readonly string[]; readonly isLast: boolean }> {
+  /** Monotonic time from which on a sweep looks at all tenants; until then it looks at the newest ones. */
+  let wholeFrom = Number.NEGATIVE_INFINITY;
+
+  /** Those of a page that are due, and in how many milliseconds the first one of it is. */
+  async function dueOn(offset: number) {
     const { records } = await tenants.list({ limit: PAGE, offset });
-    const all = records.map(({ id }) => id);
-    const states = await statesOf(database, all);
+    const states = await statesOf(
+      database,
+      records.map(({ id }) => id),
+    );
     const now = clock.now();
-    return { due: all.filter((id) => isDue(states.get(id), catalog.id, now)), isLast: all.length < PAGE };
+    const all = records.map(({ id }) => ({ id, wait: dueIn(states.get(id), catalog.id, now) }));
+    return {
+      due: all.filter(({ wait }) => wait === 0).map(({ id }) => id),
+      wait: Math.min(...all.map(({ wait }) => wait)),
+      isLast: all.length < PAGE,
+    };
   }
 
   return {
@@ -147,11 +158,18 @@ export function createProvisioning(parts: ProvisioningParts) {
       if (objects.available) await hints.send(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
     },
     provision,
-    /** Provisions all live tenants that are due. Rejects when the database or the object storage does not answer. */
+    /**
+     * Provisions all live tenants that are due; where it is known that none was, only those that were made since, up to
+     * a page on which nobody is. Rejects when the database or the object storage does not answer.
+     */
     async sweep(signal: AbortSignal): Promise<void> {
       if (!objects.available) return;
+      const now = clock.monotonic();
+      let first = WHOLE_MS;
       for (let offset = 0; ; offset += PAGE) {
-        const { due, isLast } = await dueOn(offset);
+        const { due, wait, isLast } = await dueOn(offset);
+        if (due.length === 0 && now < wholeFrom) return;
+        first = Math.min(first, wait);
         // One check instead of a failure for every tenant.
         if (due.length > 0) await objects.check(signal);
         const next = due.values();
@@ -164,17 +182,19 @@ export function createProvisioning(parts: ProvisioningParts) {
         // All of them have ended before the sweep rejects: two sweeps never overlap.
         const ended = await Promise.allSettled(Array.from({ length: PARALLEL }, worker));
         for (const each of ended) if (each.status === 'rejected') throw each.reason;
-        if (isLast || signal.aborted) return;
+        if (signal.aborted) return;
+        if (isLast) break;
       }
+      wholeFrom = now + first;
     },
   };
 }
 
-/** True when a tenant in this state is due at the time `now`. */
-export function isDue(state: ProvisioningState | undefined, catalogId: string, now: number): boolean {
-  if (state === undefined) return true;
-  if (state.catalog === catalogId) return false;
-  return state.nextAttemptAt === null || state.nextAttemptAt.getTime() <= now;
+/** Milliseconds until a tenant in this state is due: 0 for one that is, infinity for one that has everything. */
+export function dueIn(state: ProvisioningState | undefined, catalogId: string, now: number): number {
+  if (state === undefined) return 0;
+  if (state.catalog === catalogId) return Number.POSITIVE_INFINITY;
+  return Math.max(0, (state.nextAttemptAt?.getTime() ?? now) - now);
 }
 
 /** The state after a success. */

@@ -10,7 +10,7 @@ import {
   withoutSkill,
   withSkill,
 } from '../../../../../plugins/records/services/skills/manifest.ts';
-import { failed, isDue, provisioned } from '../../../../../plugins/records/services/skills/provisioning.ts';
+import { dueIn, failed, provisioned } from '../../../../../plugins/records/services/skills/provisioning.ts';
 import { anyCodePoint } from '../../../../support/code-points.ts';
 
 const entry: SkillEntry = {
@@ -85,12 +85,12 @@ test('changes make a new manifest', (t) => {
 
 const now = Date.UTC(2030, 0, 1);
 test('a tenant is due once for each catalog, and after a failure when its time has come', (t) => {
-  t.true(isDue(undefined, 'c', now));
-  t.false(isDue(provisioned('c', now), 'c', now));
-  t.true(isDue(provisioned('older', now), 'c', now));
+  t.is(dueIn(undefined, 'c', now), 0);
+  t.is(dueIn(provisioned('c', now), 'c', now), Number.POSITIVE_INFINITY);
+  t.is(dueIn(provisioned('older', now), 'c', now), 0);
   const after = failed(provisioned('older', now), now, 0);
-  t.false(isDue(after, 'c', now + 29_999));
-  t.true(isDue(after, 'c', now + 30_000));
+  t.is(dueIn(after, 'c', now + 29_999), 1);
+  t.is(dueIn(after, 'c', now + 30_000), 0);
 });
 
 test('attempts wait ever longer, an hour at most, and not all the same', (t) => {

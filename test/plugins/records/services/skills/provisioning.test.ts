@@ -51,6 +51,7 @@ function openReplica(
 ) {
   const opened = openSkills(t, given, catalog);
   const done: string[] = [];
+  const pages: number[] = [];
   const records = () => live.map((id) => ({ id, deletedAt: id === OTHER ? new Date() : null }) as never);
   const provisioning = createProvisioning({
     ...opened.services,
@@ -61,13 +62,14 @@ function openReplica(
     tenants: {
       get: async (id) => records().find((record: { id: string }) => record.id === id),
       list: async ({ offset, limit }) => {
+        pages.push(offset / limit);
         const all = records().filter((record: { deletedAt: Date | null }) => record.deletedAt === null);
         return { records: all.slice(offset, offset + limit), total: all.length };
       },
     },
     onDone: (result) => void done.push(result),
   });
-  return { ...opened, provisioning, done };
+  return { ...opened, provisioning, done, pages };
 }
 
 /** A store that dies after a number of writes and deletes, and says so, until it is mended. */
@@ -315,6 +317,34 @@ test('a thousand tenants share what they have not changed, and one that fails do
     for (const { size } of stored) bytes += size;
   }
   t.true(bytes < live.length * 4096, `SOUL.md and the manifest: ${bytes} bytes`);
+});
+
+test('where nobody is due sweeps look at the newest tenants, and now and then at all of them', async (t) => {
+  const database = await openTable(t);
+  const clock = manualClock();
+  const objects = memoryObjects(clock);
+  await objects.forTenant('bad').put('skills.json', '{"version":2}');
+  const live = [...Array.from({ length: 1005 }, (_, index) => `t${index}`), 'bad'];
+  const { provisioning, done, pages } = openReplica(t, database, { objects, clock }, { live });
+  const sweep = async (after: number) => {
+    clock.advance(after);
+    pages.length = done.length = 0;
+    await provisioning.sweep(never);
+    return [pages.join(''), done.length];
+  };
+  t.deepEqual(await sweep(0), ['012', 1006]);
+  // Before the second attempt of the one that failed, at it, and between it and the third one.
+  t.deepEqual(await sweep(1_000), ['012', 0]);
+  t.deepEqual(await sweep(5_000), ['0', 0]);
+  t.deepEqual(await sweep(25_000), ['012', 1]);
+  t.deepEqual(await sweep(1_000), ['012', 0]);
+  live.unshift('new');
+  t.deepEqual(await sweep(1_000), ['01', 1], 'a new one');
+  await objects.forTenant('bad').delete('skills.json');
+  t.deepEqual(await sweep(60_000), ['012', 1]);
+  t.deepEqual(await sweep(1_000), ['012', 0]);
+  t.deepEqual(await sweep(599_000), ['0', 0]);
+  t.deepEqual(await sweep(1_000), ['012', 0]);
 });
 
 test('without object storage nothing is done', async (t) => {
