@@ -53,8 +53,8 @@ export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly n
       const ofName = listeners.get(name) ?? new Set();
       listeners.set(name, ofName.add(listener));
       return () => {
-        ofName.delete(listener);
-        if (ofName.size === 0) listeners.delete(name);
+        // A second call finds nothing, and what the name has by then is of others.
+        if (ofName.delete(listener) && ofName.size === 0) listeners.delete(name);
       };
     },
     close(): void {
