@@ -127,7 +127,7 @@ export async function runBubblewrap(
   const watch = setInterval(() => {
     const inner = status.innerPid();
     if (inner === undefined || status.exitCode() !== undefined) return;
-    if (memoryUse(inner) > memoryBytes) excess = outOfMemory(memoryBytes);
+    if (memoryUse(inner) + socketUse(inner) > memoryBytes) excess = outOfMemory(memoryBytes);
     else if (hasTooManyFiles(inner))
       excess = { exitCode: null, note: `it made more than ${MAX_FILES} files` };
     if (excess !== undefined) kill();
@@ -247,6 +247,23 @@ function memoryUse(pid: number): number {
     bytes += heldBytes(next);
     pending.push(...childrenOf(next));
   }
+  return bytes;
+}
+
+/** What the buffers of a socket hold at most by the kernel's defaults, those of TCP aside. */
+const SOCKET_BYTES = 212_992;
+const QUEUES = / ([0-9A-F]{8}):([0-9A-F]{8}) /g;
+
+/**
+ * Bytes that the kernel may hold in buffers for the sockets of a process's network namespace, which is the sandbox's
+ * own: so much for each socket, since it says of none but those of TCP how much that is.
+ */
+function socketUse(pid: number): number {
+  const used = /^sockets: used (\d+)$/m.exec(textOf(`/proc/${pid}/net/sockstat`))?.[1];
+  let bytes = Number(used ?? 0) * SOCKET_BYTES;
+  for (const table of ['tcp', 'tcp6'])
+    for (const [, sent, received] of textOf(`/proc/${pid}/net/${table}`).matchAll(QUEUES))
+      bytes += Number.parseInt(sent!, 16) + Number.parseInt(received!, 16);
   return bytes;
 }
 

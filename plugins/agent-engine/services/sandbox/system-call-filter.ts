@@ -60,11 +60,12 @@ interface Architecture {
   readonly audit: number;
   readonly clone: number;
   readonly socket: number;
+  readonly setsockopt: number;
 }
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
-  x64: { column: 0, audit: 0xc000003e, clone: 56, socket: 41 },
-  arm64: { column: 1, audit: 0xc00000b7, clone: 220, socket: 198 },
+  x64: { column: 0, audit: 0xc000003e, clone: 56, socket: 41, setsockopt: 54 },
+  arm64: { column: 1, audit: 0xc00000b7, clone: 220, socket: 198, setsockopt: 208 },
 };
 
 const CLONE3 = 435;
@@ -75,12 +76,14 @@ const NAMESPACE_FLAGS = 0x7e02_0000;
  * host.
  */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
+/** The level of options of all sockets, and those that make their buffers larger. */
+const [SOL_SOCKET, SO_SNDBUF, SO_RCVBUF] = [1, 7, 8];
 
 // Classic BPF (linux/bpf_common.h) over `struct seccomp_data`.
 const [LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_ANY_BIT, RETURN] = [0x20, 0x15, 0x35, 0x45, 0x06];
-const [OFFSET_NUMBER, OFFSET_ARCHITECTURE, OFFSET_FIRST_ARGUMENT] = [0, 4, 16];
+const [OFFSET_NUMBER, OFFSET_ARCHITECTURE, OFFSET_ARGUMENTS] = [0, 4, 16];
 const [ALLOW, KILL_PROCESS, FAIL] = [0x7fff_0000, 0x8000_0000, 0x0005_0000];
-const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97];
+const [DONE, EPERM, ENOSYS, EAFNOSUPPORT] = [0, 1, 38, 97];
 const X32_BIT = 0x4000_0000;
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
@@ -110,12 +113,21 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
     [JUMP_IF_EQUAL, 0, 1, CLONE3],
     [RETURN, 0, 0, FAIL | ENOSYS],
     [JUMP_IF_EQUAL, 0, 4, known.clone],
-    [LOAD, 0, 0, OFFSET_FIRST_ARGUMENT],
+    [LOAD, 0, 0, OFFSET_ARGUMENTS],
     [JUMP_IF_ANY_BIT, 0, 1, NAMESPACE_FLAGS],
     [RETURN, 0, 0, FAIL | EPERM],
     [RETURN, 0, 0, ALLOW],
+    // Code that wants other buffers gets those that it has: what they hold is counted by their default.
+    [JUMP_IF_EQUAL, 0, 7, known.setsockopt],
+    [LOAD, 0, 0, OFFSET_ARGUMENTS + 8],
+    [JUMP_IF_EQUAL, 0, 4, SOL_SOCKET],
+    [LOAD, 0, 0, OFFSET_ARGUMENTS + 16],
+    [JUMP_IF_EQUAL, 1, 0, SO_SNDBUF],
+    [JUMP_IF_EQUAL, 0, 1, SO_RCVBUF],
+    [RETURN, 0, 0, FAIL | DONE],
+    [RETURN, 0, 0, ALLOW],
     [JUMP_IF_EQUAL, 0, SOCKET_FAMILIES.length + 2, known.socket],
-    [LOAD, 0, 0, OFFSET_FIRST_ARGUMENT],
+    [LOAD, 0, 0, OFFSET_ARGUMENTS],
     ...SOCKET_FAMILIES.map(
       (family, index): Instruction => [JUMP_IF_EQUAL, SOCKET_FAMILIES.length - index, 0, family],
     ),

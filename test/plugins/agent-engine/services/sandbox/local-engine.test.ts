@@ -167,6 +167,42 @@ print(c.semget(0, 32000, 0o1600), c.msgget(0, 0o1600), c.shmget(0, 4096, 0o1600)
   t.is((await sandbox.run(sandboxJob('python', code))).stdout, '-1 -1 -1\n');
 });
 
+test('buffers of sockets count as memory, and a program’s own few are no harm', async (t) => {
+  const sandbox = await open(t);
+  if (sandbox === undefined) return;
+  const filling = (pairs: string) => `
+import os, socket, time
+def tcp():
+    listening = socket.create_server(('127.0.0.1', 0))
+    return socket.create_connection(listening.getsockname()), listening.accept()[0]
+for _ in range(12):
+    if os.fork() == 0:
+        held = [${pairs}]
+        for pair in held:
+            for one in pair:
+                one.setblocking(False)
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+                try:
+                    while True: one.send(bytes(4096))
+                except OSError: pass
+        time.sleep(15)
+time.sleep(15)`;
+  for (const pairs of ['socket.socketpair() for _ in range(100)', 'tcp() for _ in range(40)']) {
+    const { status, stderr } = await sandbox.run(sandboxJob('python', filling(pairs)));
+    t.is(status, 'error', pairs);
+    t.regex(stderr, /more than 256 MiB of memory/, pairs);
+  }
+  const harmless = `
+import asyncio, socket
+held = [socket.socketpair() for _ in range(100)]
+before = held[0][0].getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+held[0][0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+print(held[0][0].getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == before)
+asyncio.run(asyncio.sleep(0.3))`;
+  const { stdout, status } = await sandbox.run(sandboxJob('python', harmless));
+  t.deepEqual([stdout, status], ['True\n', 'success']);
+});
+
 test('code gets no file that the gateway was started with', async (t) => {
   if (!(await hasBubblewrap(t))) return;
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-inherited-'));
@@ -347,13 +383,19 @@ const ALLOW = 0x7fff_0000;
 const [EPERM, ENOSYS, EAFNOSUPPORT] = [0x0005_0001, 0x0005_0026, 0x0005_0061];
 const KILL = 0x8000_0000;
 const [X64, ARM64] = [0xc000003e, 0xc00000b7];
+const SOL_SOCKET = 1;
 
 /** What the kernel would do with the program: the few instructions that it uses. */
-function decide(program: Buffer, call: { arch: number; number: number; argument?: number }): number {
+function decide(
+  program: Buffer,
+  call: { arch: number; number: number; argument?: number; third?: number },
+): number {
   const words = new Map([
     [0, call.number],
     [4, call.arch],
     [16, call.argument ?? 0],
+    [24, SOL_SOCKET],
+    [32, call.third ?? 0],
   ]);
   let accumulator = 0;
   for (let at = 0; at < program.length / 8; at += 1) {
@@ -396,6 +438,16 @@ for (const [title, architecture, arch, number, expected, argument] of CASES) {
     t.is(decide(program, { arch, number, ...(argument === undefined ? {} : { argument }) }), expected);
   });
 }
+
+test('buffers of sockets keep their size, and other options are set', (t) => {
+  for (const [architecture, arch, number] of [
+    ['x64', X64, 54],
+    ['arm64', ARM64, 208],
+  ] as const) {
+    const of = (third: number) => decide(systemCallFilter(architecture)!, { arch, number, third });
+    t.deepEqual([2, 7, 8, 9].map(of), [ALLOW, 0x0005_0000, 0x0005_0000, ALLOW]);
+  }
+});
 
 test('there is none for an architecture whose numbers are not known', (t) => {
   t.is(systemCallFilter('riscv64'), undefined);
