@@ -13,8 +13,18 @@ export interface ServerDatabase {
 /** The database to connect to where a URL names none. */
 const MAINTENANCE = { postgres: 'postgres', mysql: 'mysql' } as const;
 
+/** Milliseconds after which a database is one that a killed process left: no tests take that long. */
+const ABANDONED = 86_400_000;
+/** How tests name their databases: with the time, and what makes it unique. */
+const NAME = /^gateway_test_([0-9a-f]{12})_[0-9a-f]{16}$/;
+const NAMES = {
+  postgres: 'select datname as name from pg_database',
+  mysql: 'select schema_name as name from information_schema.schemata',
+} as const;
+
 /**
  * Makes an empty database on the server that a URL names (`postgres://`, `mysql://`), next to the database in that URL.
+ * Drops those that killed processes left there more than a day ago.
  *
  * @throws Error for a URL of another kind, a server that is away, and a role that may not create databases
  */
@@ -22,8 +32,11 @@ export async function createDatabase(server: string): Promise<ServerDatabase> {
   const family = familyOf(server);
   const url = new URL(server);
   if (url.pathname.length < 2) url.pathname = MAINTENANCE[family];
-  const name = `gateway_test_${randomBytes(8).toString('hex')}`;
-  await create(family, url.href, name);
+  const name = `gateway_test_${Date.now().toString(16).padStart(12, '0')}_${randomBytes(8).toString('hex')}`;
+  await connected(url.href, async (ask) => {
+    await dropAbandoned(family, ask);
+    await create(family, ask, name);
+  });
   const own = new URL(url);
   own.pathname = name;
   const drop = family === 'postgres' ? `drop database ${name} with (force)` : `drop database ${name}`;
@@ -35,6 +48,16 @@ export async function createDatabase(server: string): Promise<ServerDatabase> {
   };
 }
 
+type Ask = (sql: string) => Promise<Record<string, unknown>[]>;
+
+async function dropAbandoned(family: 'postgres' | 'mysql', ask: Ask): Promise<void> {
+  for (const { name } of await ask(NAMES[family])) {
+    const time = Number.parseInt(NAME.exec(String(name))?.[1] ?? '', 16);
+    // It may be another role's, and another process may be dropping it.
+    if (Date.now() - time > ABANDONED) await ask(`drop database ${name}`).catch(() => {});
+  }
+}
+
 /** PostgreSQL's code of a statement that it does not understand. */
 const SYNTAX_ERROR = '42601';
 
@@ -42,13 +65,13 @@ const SYNTAX_ERROR = '42601';
  * PostgreSQL copies its template; from version 15 on it may copy files, which costs a third of writing each page to its
  * log.
  */
-async function create(family: 'postgres' | 'mysql', url: string, name: string): Promise<void> {
+async function create(family: 'postgres' | 'mysql', ask: Ask, name: string): Promise<void> {
   const sql = `create database ${name}`;
-  if (family === 'mysql') return void (await askDatabase(url, sql));
-  await askDatabase(url, `${sql} strategy file_copy`).catch((error) => {
+  if (family === 'mysql') return void (await ask(sql));
+  await ask(`${sql} strategy file_copy`).catch((error) => {
     // Of an older version.
     if (error.code !== SYNTAX_ERROR) throw error;
-    return askDatabase(url, sql);
+    return ask(sql);
   });
 }
 
@@ -61,14 +84,15 @@ export function familyOf(url: string): 'postgres' | 'mysql' {
 
 /** Asks a database past the gateway, as the role of the URL. */
 export function askDatabase(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const settings = { entities: [], discovery: { warnWhenNoEntities: false }, clientUrl: url };
-  return withOrm(familyOf(url) === 'postgres' ? new PostgreSql(settings) : new MariaDb(settings), sql);
+  return connected(url, (ask) => ask(sql));
 }
 
-async function withOrm(orm: PostgreSql | MariaDb, sql: string): Promise<Record<string, unknown>[]> {
+async function connected<T>(url: string, work: (ask: Ask) => Promise<T>): Promise<T> {
+  const settings = { entities: [], discovery: { warnWhenNoEntities: false }, clientUrl: url };
+  const orm = familyOf(url) === 'postgres' ? new PostgreSql(settings) : new MariaDb(settings);
   try {
     await orm.connect();
-    return await orm.driver.getConnection().execute(sql);
+    return await work((sql) => orm.driver.getConnection().execute(sql));
   } finally {
     await orm.close(true);
   }
