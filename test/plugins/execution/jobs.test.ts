@@ -182,6 +182,17 @@ test('of several nodes that wait one has to be named', async (t) => {
   t.is((await read(id)).status, 'completed');
 });
 
+test('why a job failed, or was not resumed, is said without the words of workflow runs', async (t) => {
+  const { start, reaches, post } = await startJobs(t, { env: { WORKFLOW_MAX_STEPS: '2' } });
+  const { error } = await reaches(await start('test/shout', { text: 'hello' }), 'failed');
+  t.is(error.code, 'max_steps_exceeded');
+  const waits = await start('test/ask');
+  await reaches(waits, 'waiting');
+  const { status, body } = await post(`/jobs/${waits}/resume`, { variables: { text: 'x'.repeat(530_000) } });
+  t.is(status, 413);
+  for (const text of [error.message, body.title, body.detail]) t.notRegex(text, /\bruns?\b/);
+});
+
 test('a start that names no graph that runs is refused with what there is', async (t) => {
   const { post } = await startJobs(t);
   const unknown = await post('/jobs', { graph_name: 'test/shou' });

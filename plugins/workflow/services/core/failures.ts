@@ -19,20 +19,20 @@ export function noMatchingEdge(graph: CompiledGraph, node: CompiledNode): StepEr
   const shown = conditions.slice(0, SHOWN_CONDITIONS).join('; ');
   const more = conditions.length - SHOWN_CONDITIONS;
   const tail = more > 0 ? `; and ${more} more` : '';
-  const message = `No edge leads on from node "${node.id}": none of its conditions holds: ${shown}${tail}. Give the node a default edge (one without a condition), or correct the conditions; a retry of this run executes the node again.`;
+  const message = `No edge leads on from node "${node.id}": none of its conditions holds: ${shown}${tail}. Give the node a default edge (one without a condition), or correct the conditions; a retry executes the node again.`;
   return { code: 'no_matching_edge', message };
 }
 
 /** A node was reached, and the run has activated as many as it may. */
 export function maxStepsExceeded({ nodeId }: StepState, limit: number): StepError {
-  const message = `Node "${nodeId}" was not started: the run has activated ${limit} steps, and may not activate more. Raise WORKFLOW_MAX_STEPS (${limit} now) and retry the run, or divide the workflow.`;
+  const message = `Node "${nodeId}" was not started: ${limit} steps were activated before it, and no more may be. Raise WORKFLOW_MAX_STEPS (${limit} now) and try again, or divide the workflow.`;
   return { code: MAX_STEPS_EXCEEDED, message };
 }
 
 /** An output does not fit into the data of the run. */
 export function contextTooLarge({ nodeId }: StepState, size: number, limit: number): StepError {
   const became = Number.isFinite(size) ? `${size} characters of JSON` : 'nested too deeply';
-  const message = `With the output of node "${nodeId}", the input, variables and outputs of the run would be ${became}; ${limit} characters are allowed. Let the node give back less, then retry the run.`;
+  const message = `With the output of node "${nodeId}", input, variables and outputs together would be ${became}; ${limit} characters are allowed. Let the node give back less, then try again.`;
   return { code: 'context_too_large', message };
 }
 
@@ -47,19 +47,19 @@ export function inputFault(
   limit: number,
 ): StepError | undefined {
   if (failure !== undefined || size <= limit) return failure;
-  const message = `What the templates of node "${nodeId}" insert is too large: ${size} characters of JSON, ${limit} are allowed. Insert a part of the data, or an address from which they can be read, then retry the run.`;
+  const message = `What the templates of node "${nodeId}" insert is too large: ${size} characters of JSON, ${limit} are allowed. Insert a part of the data, or an address from which they can be read, then try again.`;
   return { code: 'input_too_large', message };
 }
 
 /** A human task timed out, and no edge has the outcome `timeout`. */
 export function humanTaskTimeout({ nodeId }: StepState): StepError {
-  const message = `The task of node "${nodeId}" was not completed in its time. Retry the run to open the task again, or give the node an edge with the outcome "timeout".`;
+  const message = `The task of node "${nodeId}" was not completed in its time. Try again to open the task again, or give the node an edge with the outcome "timeout".`;
   return { code: 'human_task_timeout', message };
 }
 
 /** Every delivery of an attempt was lost. */
 export function workerLost({ nodeId, lost }: StepState): StepError {
-  const message = `Node "${nodeId}" was interrupted ${lost} times: the replica that carried it out was lost. Look for what ends the replicas (memory, crashes), then retry the run.`;
+  const message = `Node "${nodeId}" was interrupted ${lost} times: the replica that carried it out was lost. Look for what ends the replicas (memory, crashes), then try again.`;
   return { code: 'worker_lost', message };
 }
 

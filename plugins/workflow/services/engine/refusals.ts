@@ -125,9 +125,9 @@ function comparisonsOf({ nodes, graph }: CompiledGraph, nodeId: string): readonl
 function sizeWith(state: RunState, { output = {}, variables: added }: TaskCompletion): string {
   const variables = added === undefined ? state.variables : { ...state.variables, ...added };
   const length = jsonLength(variables);
-  if (length > MAX_VARIABLES) return sizeText('the variables of the run', length, MAX_VARIABLES);
+  if (length > MAX_VARIABLES) return sizeText('all variables together', length, MAX_VARIABLES);
   const size = contextSize({ ...state, variables }, output);
-  return sizeText('the input, variables and outputs of the run', size, MAX_CONTEXT);
+  return sizeText('input, variables and outputs together', size, MAX_CONTEXT);
 }
 
 function sizeText(what: string, size: number, limit: number): string {

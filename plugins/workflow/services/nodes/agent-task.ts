@@ -145,7 +145,7 @@ function promptOf(value: Json | undefined): string {
   if (text.trim() !== '' && value !== undefined && value !== null) return text;
   throw new StepFailure(
     'empty_prompt',
-    'The prompt is empty after its templates were filled in. See the warnings of the run for references that led nowhere.',
+    'The prompt is empty after its templates were filled in. See the warnings for references that led nowhere.',
     { isRetryable: false },
   );
 }

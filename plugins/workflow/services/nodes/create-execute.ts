@@ -95,7 +95,7 @@ async function requireLiveTenant(tenants: Pick<Tenants, 'get'>, tenantId: string
   if (tenant === undefined || tenant.deletedAt === null) return;
   throw new StepFailure(
     'tenant_deleted',
-    'The tenant is deleted, and nothing is done for it. When it is restored, retry the run.',
+    'The tenant is deleted, and nothing is done for it. When it is restored, try again.',
     { isRetryable: false },
   );
 }
@@ -114,6 +114,6 @@ function missing(name: string): StepFailure {
   const message =
     end < 0
       ? `This gateway has no node type "${name}".`
-      : `The node type "${name}" is not here: it needs the plugin "${name.slice(0, end)}". Have the operator enable it, then retry the run.`;
+      : `The node type "${name}" is not here: it needs the plugin "${name.slice(0, end)}". Have the operator enable it, then try again.`;
   return new StepFailure('node_type_missing', message);
 }

@@ -157,7 +157,7 @@ function endingAtDeadline(fence: Fence, timeoutMs: number): Ending {
 /** The result was computed, but could not be stored in any number of tries. */
 export function endingNotStored(fence: Fence): Ending {
   const message =
-    'The result of the step could not be stored; the log of the gateway has the cause. Correct it, then retry the run.';
+    'The result of the step could not be stored; the log of the gateway has the cause. Correct it, then try again.';
   return failed(fence, 'result_not_stored', message);
 }
 

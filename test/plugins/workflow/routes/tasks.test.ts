@@ -144,7 +144,7 @@ test('a completion that is too large is told its size and the limit', async (t) 
   t.deepEqual([status, body.code], [413, 'workflow.context-too-large']);
   t.regex(
     body.detail,
-    /the variables of the run would have 524296 characters of JSON; 524288 characters are allowed\. Nothing/,
+    /all variables together would have 524296 characters of JSON; 524288 characters are allowed\. Nothing/,
   );
 });
 

@@ -74,7 +74,7 @@ test('nothing is done for a tenant that is deleted, and a retry after its restor
   const failure = await failureOf(t, execution(never, undefined, new Date(0)).call());
   t.is(failure.code, 'tenant_deleted');
   t.false(failure.isRetryable);
-  t.regex(failure.message, /restored, retry the run/);
+  t.regex(failure.message, /restored, try again/);
 });
 
 test('an attempt has its duration in its record, and what the type tells is redacted', async (t) => {
