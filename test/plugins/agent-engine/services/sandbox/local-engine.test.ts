@@ -201,6 +201,9 @@ print(held[0][0].getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == before)
 asyncio.run(asyncio.sleep(0.3))`;
   const { stdout, status } = await sandbox.run(sandboxJob('python', harmless));
   t.deepEqual([stdout, status], ['True\n', 'success']);
+  if (process.getuid?.() !== 0) return;
+  const { end } = await runAsNobody(filling('socket.socketpair() for _ in range(100)'));
+  t.regex(end.note ?? '', /more than 256 MiB of memory/);
 });
 
 test('code gets no file that the gateway was started with', async (t) => {
