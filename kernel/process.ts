@@ -38,6 +38,7 @@ async function main(): Promise<void> {
   const running: Running = { settings, crashes, logging };
   process.on('uncaughtException', (err) => void crash(running, err));
   process.on('unhandledRejection', (err) => void crash(running, err));
+  stopOnSignals(running);
   for (const [plugin, at] of crashes.leftOut())
     log.error(
       { plugin, at },
@@ -53,7 +54,6 @@ async function main(): Promise<void> {
     },
   );
   running.gateway = gateway;
-  stopOnSignals(gateway, running);
   keepSmall();
   log.info(
     {
@@ -149,8 +149,8 @@ async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Pro
 /** The same signal again at once is one: a terminal signals the gateway, and npm passes its own on. */
 const SAME_SIGNAL_MS = 500;
 
-/** The first signal stops cleanly; a later one ends at once. */
-function stopOnSignals(gateway: Gateway, running: Running): void {
+/** The first signal stops cleanly, also during the start: process 1 would ignore it. A later one ends at once. */
+function stopOnSignals(running: Running): void {
   const { logging } = running;
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
   const stop = async (signal: NodeJS.Signals) => {
@@ -161,7 +161,7 @@ function stopOnSignals(gateway: Gateway, running: Running): void {
     }
     first = { signal, at: performance.now() };
     logging.logger.info({ signal }, 'stopping: what is in flight finishes first');
-    await gateway.stop();
+    await running.gateway?.stop();
     logging.logger.info('stopped');
     await logging.flush();
     process.exit(0);

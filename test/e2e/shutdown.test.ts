@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import {
   type FakeProvider,
@@ -10,6 +12,7 @@ import {
   ACP_TOKEN,
   FEW_PLUGINS,
   type GatewayProcess,
+  runGatewayProcess,
   startGatewayProcess,
   startInFolder,
   temporaryFolder,
@@ -151,6 +154,22 @@ test('a second signal ends the process at once', async (t) => {
   t.not((await gateway.ended).code, 0);
   t.true(performance.now() - began < 15_000);
   await t.throwsAsync(stream.ended);
+});
+
+test('SIGTERM during the start ends the process by itself, as the first process of a container needs', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'plugins/signaller'), { recursive: true });
+  // Its set-up never ends: the start waits for it.
+  const setup = "() => { process.kill(process.pid, 'SIGTERM'); return new Promise(() => {}); }";
+  await writeFile(
+    path.join(folder, 'plugins/signaller/plugin.ts'),
+    `import { definePlugin } from 'agent-gateway';
+     export default definePlugin({ name: 'signaller', summary: 'x', kernel: '^1.0.0', setup: ${setup} });`,
+  );
+  const env = { SVC_PLUGINS: 'signaller', SVC_PLUGIN_DIRS: 'plugins' };
+  const { code, signal, stdout } = await runGatewayProcess(t, folder, env);
+  t.like({ code, signal }, { code: 0, signal: null }, stdout);
+  t.regex(stdout, /"msg":"stopped"\}\n$/);
 });
 
 test('an answer that is not a stream finishes too, and its audit record is there after the restart', async (t) => {
