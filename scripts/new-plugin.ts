@@ -41,16 +41,23 @@ try {
     [
       `written: ${folder}`,
       '',
-      `  check it     npm run check-plugin -- ${folder}`,
+      `  check it     npm run check-plugin -- ${typed(folder)}`,
       ...(test === undefined ? [] : [`  test it      npx ava ${test}`]),
-      dir === undefined ? '  run it       npm start' : `  run it       SVC_PLUGIN_DIRS=${dir} npm start`,
+      dir === undefined
+        ? '  run it       npm start'
+        : `  run it       SVC_PLUGIN_DIRS=${typed(dir)} npm start`,
       ...(dir === undefined
         ? []
-        : [`  package it   ${first}(cd ${folder} && ${install} && npm run check && npm pack)`]),
+        : [`  package it   ${first}(cd ${typed(folder)} && ${install} && npm run check && npm pack)`]),
       '',
     ].join('\n'),
   );
 } catch (failure) {
   process.stderr.write(`${failure instanceof Error ? failure.message : failure}\n`);
   process.exitCode = 1;
+}
+
+/** A path as it is typed into a shell. */
+function typed(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

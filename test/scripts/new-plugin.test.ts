@@ -57,6 +57,16 @@ test('a plugin that is told where the package of the gateway is installs it by i
   t.regex(written.text, /package it +\(cd .* && npm install && npm run check && npm pack\)/);
 });
 
+test('the commands that are printed can be typed where the folder has blanks in its name', async (t) => {
+  const folder = path.join(await emptyFolder(t), "Ann's plugins");
+  const { text } = await script('new-plugin.ts', 'snow', '--dir', folder);
+  const command = /run it +(.*) npm start/.exec(text)?.[1];
+  const { stdout } = await run('sh', ['-c', `${command}; printf %s "$SVC_PLUGIN_DIRS"`]);
+  t.is(stdout, folder);
+  t.regex(text, /check it .*-- '.*plugins\/snow'\n/);
+  t.regex(text, /\(cd '.*plugins\/snow' && /);
+});
+
 test('a plugin that does not conform is told what is wrong', async (t) => {
   const folder = await emptyFolder(t);
   await script('new-plugin.ts', 'leaky', '--dir', folder);
