@@ -43,3 +43,4 @@ export {
   type TestTenant,
 } from './start-test-gateway.ts';
 export { freshDatabase, type TestDatabase, testDatabases } from './test-databases.ts';
+export { until } from './until.ts';

@@ -12,6 +12,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
   testDatabases,
+  until,
 } from 'agent-gateway/testing';
 import conformance from './conformance.ts';
 import plugin from './plugin.ts';
@@ -34,9 +35,9 @@ for (const [name, database] of Object.entries(databases)) {
       return records.reduce((sum, { detail }) => sum + detail.changes.refused, 0);
     };
     for (const gateway of [first, second, first]) await ask(gateway, 'open sesame');
-    await until('a report of all', async () => (await reported()) === 3);
+    await until(async () => (await reported()) === 3, 60_000);
     await ask(second, 'open sesame');
-    await until('the next report', async () => (await reported()) === 4);
+    await until(async () => (await reported()) === 4, 60_000);
   });
 }
 
@@ -101,7 +102,7 @@ test('rules with a mistake are reported with their line, and the last good ones 
   await using gateway = await start({ env: agents.env });
   await writeFile(agents.file, (await readFile(agents.file, 'utf8')).replace('open sesame', '(open'));
   const reported = () => gateway.logs().find((line) => line.includes('house-rules.yaml:6'));
-  await until('the line in the log', async () => reported() !== undefined);
+  await until(async () => reported() !== undefined, 60_000);
   assert.match(reported() ?? '', /is no regular expression/);
   assert.equal((await ask(gateway, 'open sesame')).status, 400);
 });
@@ -138,11 +139,4 @@ async function copyOfAgents(change: (yaml: string) => string) {
     env: { SVC_AGENTS_DIR: folder },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await holds()); tries += 1) {
-    assert(tries < 600, `not within 60 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }

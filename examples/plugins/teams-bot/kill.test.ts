@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { freshDatabase, testDatabases } from 'agent-gateway/testing';
-import { SECRET, send, until } from './teams.ts';
+import { freshDatabase, testDatabases, until } from 'agent-gateway/testing';
+import { SECRET, send } from './teams.ts';
 
 const MESSAGES = 12;
 
@@ -36,11 +36,11 @@ describe('kill -9', { concurrency: true }, () => {
       const ids = Array.from({ length: MESSAGES }, (_, index) => `m${index}`);
       const sent = await Promise.all(ids.map((id) => send(first.url, id)));
       assert(sent.every(({ status }) => status === 202));
-      await until('the first callbacks', () => heard.length >= 2);
+      await until(() => heard.length >= 2, 60_000);
       first.kill();
       const second = await startChild({ ...env, SVC_AGENTS_DIR: agents });
       stack.defer(() => second.kill());
-      await until('all callbacks', () => new Set(heard).size === MESSAGES, 120);
+      await until(() => new Set(heard).size === MESSAGES, 120_000);
     });
   }
 });

@@ -10,10 +10,11 @@ import {
   startTestGateway,
   type TestGatewayOptions,
   testDatabases,
+  until,
 } from 'agent-gateway/testing';
 import conformance from './conformance.ts';
 import plugin from './plugin.ts';
-import { type Otherwise, SECRET, send, until } from './teams.ts';
+import { type Otherwise, SECRET, send } from './teams.ts';
 
 const databases = testDatabases();
 const options = { ...conformance, databases: Object.values(databases) };
@@ -28,10 +29,10 @@ for (const [name, database] of Object.entries(databases)) {
       sent.map(({ status }) => status),
       [202, 202, 202, 202],
     );
-    await until('the callback', () => teams.sent.length === 1);
+    await until(() => teams.sent.length === 1, 60_000);
     await send(gateway.url, 'm1');
     await send(gateway.url, 'm2');
-    await until('the second callback', () => teams.sent.length > 1);
+    await until(() => teams.sent.length > 1, 60_000);
     const [first, second] = teams.sent.map(({ request }) => JSON.parse(String(request.body)));
     assert.deepEqual([first.reply_to, second.reply_to], ['m1', 'm2']);
     assert.match(first.text, /Hello/);
@@ -42,11 +43,11 @@ for (const [name, database] of Object.entries(databases)) {
     const away = fakeEgress(() => ({ status: 503 }));
     const before = await start(away, { env: shared.env });
     await send(before.url, 'm1');
-    await until('two attempts', () => away.sent.length >= 2);
+    await until(() => away.sent.length >= 2, 60_000);
     await before.stop();
     const teams = fakeEgress(() => ({ status: 200 }));
     await using _after = await start(teams, { env: shared.env });
-    await until('the callback', () => teams.sent.length === 1);
+    await until(() => teams.sent.length === 1, 60_000);
     // What was said the first time is said now: the agent is not asked again.
     assert.equal(teams.sent[0]?.request.body, away.sent[0]?.request.body);
   });

@@ -1,6 +1,4 @@
-import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 
 /** What Teams does, for the tests. */
 export const SECRET = 'shared with Teams';
@@ -27,12 +25,4 @@ export function send(url: string, id: string, otherwise: Otherwise = {}): Promis
     },
     body,
   });
-}
-
-/** Waits until something holds. */
-export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {
-  for (let tries = 0; !holds(); tries += 1) {
-    assert(tries < seconds * 20, `not within ${seconds} s: ${what}`);
-    await setTimeout(50);
-  }
 }
