@@ -84,7 +84,11 @@ function choiceMessage(choice: SchemaError, errors: readonly SchemaError[]): str
     if (reason !== undefined) return messageOf(reason);
   }
   if (ofItsType.length > 0) return messageOf(choice);
-  const types = firstOf('type').flatMap(({ params }) => params.type as string | string[]);
+  return oneOfTypes(firstOf('type'));
+}
+
+function oneOfTypes(errors: readonly SchemaError[]): string {
+  const types = errors.flatMap(({ params }) => params.type as string | string[]);
   return `must be ${new Intl.ListFormat('en', { type: 'disjunction' }).format(new Set(types))}`;
 }
 
@@ -105,6 +109,8 @@ function messageOf(error: SchemaError): string {
       return formatMessage(String(error.params.format));
     case 'additionalProperties':
       return unknownMember(error);
+    case 'type':
+      return oneOfTypes([error]);
     case 'enum':
       return `must be one of ${(error.params.allowedValues as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`;
     case 'const':

@@ -54,6 +54,7 @@ const CHOICES: readonly [what: string, schema: Type.TSchema, value: unknown, mes
     7,
     'must be string, array, or null',
   ],
+  ['none of a list of types', Type.Unsafe({ type: ['number', 'null'] }), 'hot', 'must be number or null'],
   [
     'a text of two forms',
     Type.Union([Type.String({ pattern: '^a' }), Type.String({ pattern: '^b' })]),
