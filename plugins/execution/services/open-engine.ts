@@ -66,7 +66,14 @@ export async function openEngine(
 
 /** Opens the database of jobs once, and closes it with the plugin. */
 function ownDatabase(scope: Scope, file: string | undefined): () => Promise<Database> {
-  const own = lazy(() => scope.services.openSqlite(file));
+  const own = lazy(() => {
+    // Not at the start, which is the same for those that have no jobs.
+    if (file === undefined && scope.services.deployment.databaseFamily !== 'sqlite')
+      scope.log.warn(
+        'jobs are in memory, where other replicas do not see them and a restart loses them: SVC_RUNTIME_BACKEND=postgres or SVC_SQLITE_DB says where to keep them',
+      );
+    return scope.services.openSqlite(file);
+  });
   scope.defer(async () => {
     const database = await own.begun?.catch(() => undefined);
     await database?.close();

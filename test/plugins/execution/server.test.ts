@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { startTestGateway } from '../../../testing/index.ts';
 import { startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { send } from '../../support/request.ts';
-import { PLUGINS, startJobs } from './jobs-kit.ts';
+import { groundOf, PLUGINS, startJobs } from './jobs-kit.ts';
 
 const ALONE = { SVC_PLUGINS: 'agent-engine,workflow,execution', OBJECT_STORE_URL: 'none' };
 /** As if the operator had set neither. */
@@ -21,6 +21,19 @@ async function takePort(t: ExecutionContext): Promise<{ readonly port: number; r
   t.teardown(release);
   return { port: (server.address() as net.AddressInfo).port, release };
 }
+
+test('jobs in memory beside a database server are told of when the first of them comes', async (t) => {
+  const ground = await groundOf(t, { family: 'postgres', file: false, env: {} });
+  if (ground === undefined) return t.pass();
+  const told = async (env: Readonly<Record<string, string>>) => {
+    const gateway = await startJobs(t, { ...ground, env: { ...ground.env, ...env } });
+    t.notRegex(gateway.logs().join(), /jobs are in memory/);
+    await gateway.request('/jobs', { method: 'POST', body: { graph_name: 'test/ask' } });
+    return gateway.logs().filter((line) => line.includes('jobs are in memory')).length;
+  };
+  t.is(await told({}), 1);
+  t.is(await told({ SVC_RUNTIME_BACKEND: 'postgres' }), 0);
+});
 
 test('with an address of its own it has jobs, health and metrics there, and nothing else of the gateway', async (t) => {
   for (const onePort of ['true', 'false']) {

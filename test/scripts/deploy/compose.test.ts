@@ -51,6 +51,14 @@ test('the gateways run as the image was made to run, and have the time that thei
   t.not(gateways[0].volumes[0], gateways[1].volumes[0]);
 });
 
+test('what one gateway keeps, the other finds: data, objects and jobs', (t) => {
+  for (const { environment } of gateways) {
+    t.is(environment.DATABASE_DRIVER, 'postgres');
+    t.regex(environment.OBJECT_STORE_URL, /^s3:/);
+    t.is(environment.SVC_RUNTIME_BACKEND, 'postgres');
+  }
+});
+
 test('every variable is one that the gateway reads', async (t) => {
   t.deepEqual(await unknownVariables(Object.keys(gateways[0].environment)), []);
 });
