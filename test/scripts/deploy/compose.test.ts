@@ -77,6 +77,13 @@ test('every secret comes from .env: the file holds none, and nothing starts with
   t.regex(await read('scripts/deploy/.gitignore'), /^\.env$/m);
 });
 
+test('.env is filled as the README says, with the key that encrypts secrets in the database', async (t) => {
+  const [, names = ''] = /^for name in (.*); do$/m.exec(await read('scripts/deploy/README.md')) ?? [];
+  for (const name of ['SVC_SECRET_KEY', 'GATEWAY_DATABASE_PASSWORD'])
+    t.true(names.split(' ').includes(name), name);
+  for (const { environment } of gateways) t.regex(environment.SVC_SECRET_KEY, /^\$\{SVC_SECRET_KEY:/);
+});
+
 test('the balancer knows the gateways, asks their readiness, and waits longer than a model may take', async (t) => {
   const configuration = await read('scripts/deploy/haproxy.cfg');
   const servers = [...configuration.matchAll(/^ {2}server (\S+) (\S+):(\d+)$/gm)];

@@ -181,6 +181,7 @@ test('every variable is one that the gateway reads, and every secret is in the e
     t.is(kept[name], '', `${name} is in secrets.env.example, without a value`);
   }
   t.deepEqual([...new Set(secrets.map(({ name }: Yaml) => name))].sort(), Object.keys(kept).sort());
+  t.true('SVC_SECRET_KEY' in kept);
   const names = [...Object.keys(kept), ...Object.keys(set), ...literals.map((l: string) => l.split('=')[0])];
   t.deepEqual(await unknownVariables(names), []);
 });
