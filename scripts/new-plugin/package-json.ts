@@ -54,8 +54,11 @@ export function packageJson({ name, features, scope, gateway }: NewPlugin) {
     devDependencies: {
       '@types/node': `^${devDependencies['@types/node']}`,
       ...(gateway === undefined ? {} : { 'agent-gateway': `file:${path.resolve(gateway)}` }),
+      // An older Node of the machine would find no tests in TypeScript, and say that all went well.
+      node: `^${devDependencies.node}`,
       typescript: `^${devDependencies.typescript}`,
     },
+    allowScripts: { node: true },
   };
 }
 

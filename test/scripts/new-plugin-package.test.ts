@@ -54,6 +54,20 @@ function folderOf(feature: string): string[] {
     : [feature];
 }
 
+test('a package brings the Node that its scripts need: an older one finds no tests, and calls that a success', async (t) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'new-package-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const { folder } = await writePlugin({ name: 'weather', dir, features: chosenFeatures('tool') });
+  const written = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
+  t.regex(written.devDependencies.node, /^\^24\./);
+  t.true(written.allowScripts.node);
+  const examples = path.resolve(import.meta.dirname, '../../examples/plugins');
+  for (const name of await readdir(examples)) {
+    const example = JSON.parse(await readFile(path.join(examples, name, 'package.json'), 'utf8'));
+    t.like(example, { devDependencies: written.devDependencies, allowScripts: written.allowScripts }, name);
+  }
+});
+
 test('a feature that there is not is refused with those that there are', (t) => {
   t.throws(() => chosenFeatures('routes,database'), {
     message: /^--with knows no database: choose of table,/,
