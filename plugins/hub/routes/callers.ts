@@ -63,11 +63,13 @@ export function ownerOf({ identity, source }: AnyCall, { hasKeys }: Gate): strin
   });
 }
 
-/** Whose subscriptions a caller reaches. Operators reach all of them. */
-export function reachOf(call: AnyCall, gate: Gate): Reach {
+/** Whose subscriptions a caller reads, or, `toChange`, changes. Operators reach all of them, by their scopes. */
+export function reachOf(call: AnyCall, gate: Gate, toChange = false): Reach {
   const { identity } = call;
-  if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:read', 'ops:write'])) return 'all';
-  return { owner: ownerOf(call, gate) };
+  const scopes = toChange ? ['ops:write'] : ['ops:read', 'ops:write'];
+  return isOperator(identity) && hasAnyScope(identity.scopes, scopes)
+    ? 'all'
+    : { owner: ownerOf(call, gate) };
 }
 
 /** A request as its envelope signs it. */

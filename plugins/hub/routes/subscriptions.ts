@@ -104,7 +104,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       summary: 'End a subscription, with what is on its way',
       schema: { params: schemas.SubscriptionParams, responses: { 204: null } },
       handle: async (call) => {
-        await (await subscriptions()).remove(reachOf(call, gate), call.params.id);
+        await (await subscriptions()).remove(reachOf(call, gate, true), call.params.id);
         return reply.empty();
       },
     }),
@@ -138,7 +138,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       },
       handle: async (call) => {
         const { id } = call.params;
-        const retried = await (await subscriptions()).revive(reachOf(call, gate), id, undefined);
+        const retried = await (await subscriptions()).revive(reachOf(call, gate, true), id, undefined);
         return reply.json(202, { retried });
       },
     }),
@@ -151,7 +151,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       schema: { params: schemas.LetterParams, responses: { 202: schemas.Revived } },
       handle: async (call) => {
         const { id, letter } = call.params;
-        const retried = await (await subscriptions()).revive(reachOf(call, gate), id, letter);
+        const retried = await (await subscriptions()).revive(reachOf(call, gate, true), id, letter);
         return reply.json(202, { retried });
       },
     }),

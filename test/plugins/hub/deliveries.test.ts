@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { systemClock } from '../../../foundation/base/clock.ts';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { openHubDatabase } from '../../../plugins/hub/services/open-database.ts';
 import { createDeliveryStore } from '../../../plugins/hub/store/deliveries.ts';
 import { DeliveryTable, EventTable } from '../../../plugins/hub/store/tables.ts';
@@ -299,6 +300,27 @@ test('what was accepted is delivered after a restart', async (t) => {
   await startHub(t, env);
   await until(() => back.got.length > before, 30_000);
   t.is(new Set(back.got.map(({ body }) => body.id)).size, 1);
+});
+
+test('an operator who may only read changes no subscription of another owner', async (t) => {
+  const { hub, subscribe } = await withNode(t);
+  const { id } = await subscribe('http://127.0.0.1:4012/');
+  const path = `${SUBSCRIPTIONS}/${id}`;
+  const auditor = { tenantId: DEFAULT_TENANT_ID, roles: ['auditor'], expiresAt: null, createdBy: null };
+  const withScopes = async (scopes: string[]) => {
+    const { key } = await hub.gateway.services.apiKeys.create({ ...auditor, name: 'ops', scopes });
+    return { authorization: `Bearer ${key}` };
+  };
+  const reader = await withScopes(['read', 'write', 'ops:read']);
+  t.is((await send(hub, 'GET', path, reader)).status, 200);
+  for (const [method, target] of [
+    ['DELETE', path],
+    ['POST', `${path}/dead-letters/retry`],
+    ['POST', `${SUBSCRIPTIONS}/own/dead-letters/retry`],
+  ] as const)
+    t.like(await send(hub, method, target, reader), { status: 403, body: { code: 'hub.key-required' } });
+  const writer = await withScopes(['read', 'write', 'ops:write']);
+  t.is((await send(hub, 'DELETE', path, writer)).status, 204);
 });
 
 test('subscriptions belong to who made them', async (t) => {
