@@ -99,7 +99,9 @@ function parts({ pattern }: CompiledRoute): number {
 }
 
 function isChange({ methods, pattern }: CompiledRoute): boolean {
-  return pattern.includes('{') && methods.some((method) => ['PUT', 'PATCH', 'DELETE'].includes(method));
+  return (
+    pattern.includes('{') && methods.some((method) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
+  );
 }
 
 /**

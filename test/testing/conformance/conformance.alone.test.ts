@@ -151,14 +151,22 @@ const careless = testPlugin('careless', {
         schema: { params: Type.Object({ id: Type.String() }), responses },
         handle: () => ({ deleted: true }),
       }),
+      route({
+        ...rule,
+        method: 'POST',
+        path: '/texts/{id}/archive',
+        schema: { params: Type.Object({ id: Type.String() }), responses },
+        handle: () => ({ archived: true }),
+      }),
     );
   },
 });
 
-test.serial('a list and a delete that cross tenants are found', async (t) => {
+test.serial('a list, a delete and an action that cross tenants are found', async (t) => {
   const said = await refusal(careless, /crosses tenants/);
   t.regex(said, /GET \/texts shows a tenant what belongs to another one/);
   t.regex(said, /DELETE \/texts\/\{id\} of another tenant's record answers 200, not 404/);
+  t.regex(said, /POST \/texts\/\{id\}\/archive of another tenant's record answers 200, not 404/);
 });
 
 test.serial('a reading route that proves nothing is told, unless it is shared', async (t) => {
