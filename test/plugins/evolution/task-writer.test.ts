@@ -1,9 +1,13 @@
 import type { Database } from 'agent-gateway';
 import test from 'ava';
 import pino from 'pino';
+import type { ExperiencedRun } from '../../../plugins/agent-engine/contract.ts';
+import evolution from '../../../plugins/evolution/plugin.ts';
+import { createEvolutionExperience } from '../../../plugins/evolution/services/learn/experience.ts';
 import { createTaskWriter } from '../../../plugins/evolution/services/learn/task-writer.ts';
-import type { TaskRow } from '../../../plugins/evolution/store/tables.ts';
-import { manualClock } from '../../../testing/index.ts';
+import { type TaskRow, TaskTable } from '../../../plugins/evolution/store/tables.ts';
+import { manualClock, startTestGateway } from '../../../testing/index.ts';
+import { eachGatewayDatabase } from '../../support/databases.ts';
 
 /** A writer over a database that does what `insert` does. */
 function writerOver(
@@ -107,3 +111,40 @@ test('a run that ends after the plugin was stopped is dropped, counted and logge
     ['The run ended after the plugin was stopped or reloaded'],
   );
 });
+
+eachGatewayDatabase(
+  test,
+  'a tool whose name no database keeps costs no other run its record',
+  async (t, { environment }) => {
+    const gateway = await startTestGateway({ plugins: [evolution], env: environment });
+    t.teardown(gateway.stop);
+    const { services } = gateway.gateway;
+    const { id: tenantId } = await gateway.makeTenant();
+    const failed: number[] = [];
+    const counts = { dropped() {}, failed: (tasks: number) => void failed.push(tasks) };
+    const writer = createTaskWriter({ ...services, log: pino({ enabled: false }), metrics: counts });
+    const { begin } = createEvolutionExperience({
+      ...services,
+      writer,
+      playbooks: { of: () => ({ classes: new Map(), byClass: new Map() }), forget() {}, clear() {} },
+      settings: { min_confidence: 0.5, max_suggestions: 3, holdout: 0 },
+      metrics: { signal() {}, served() {} },
+    });
+    for (const ref of ['mcp://shop/find', 'mcp://shop/a\0b', 'mcp://shop/\ud800']) {
+      const run = { tenantId, agent: 'clerk', task: 'add', requestId: 'r', tools: [], taskClass: 'sums' };
+      const { tell, end } = (await begin(run as unknown as ExperiencedRun))!;
+      tell({ type: 'model_invoke', component: 'demo', durationMs: 1, isError: false });
+      tell({ type: 'tool_success', component: ref, durationMs: 1 });
+      end?.();
+    }
+    await writer.finish(forever);
+    const rows = await services.database.forTenant(tenantId).rows(TaskTable, {}, { limit: 10 });
+    t.deepEqual(
+      rows.map(({ components }) => components).toSorted((a, b) => size(b) - size(a)),
+      [{ 'model/demo': 1, 'mcp://shop/find': 1 }, { 'model/demo': 1 }, { 'model/demo': 1 }],
+    );
+    t.deepEqual(failed, []);
+  },
+);
+
+const size = (components: object) => Object.keys(components).length;

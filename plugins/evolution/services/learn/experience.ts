@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Clock, Ids } from 'agent-gateway';
+import { type Clock, type Ids, isStorableText } from 'agent-gateway';
 import type {
   AgentSignal,
   Experience,
@@ -88,7 +88,8 @@ export function createEvolutionExperience(parts: ExperienceParts): Experience {
           features,
           components: Object.fromEntries(
             [...components]
-              .filter(([component]) => component.length <= NAME_LENGTH)
+              // Servers of MCP name their tools as they like.
+              .filter(([component]) => component.length <= NAME_LENGTH && isStorableText(component))
               .map(([component, isSuccess]) => [component, isSuccess ? 1 : 0] as const),
           ),
           session: sessionId === undefined ? null : hashOf(tenantId, sessionId).toString('hex'),
