@@ -15,7 +15,11 @@ test('settings that no hub would accept stop the start, and are named', async (t
   }
   await (await start({ ...hub, EVOLUTION_SENDER_ID: 'eu.prod:gateway-1' })).stop();
   await (await start({ EVOLUTION_SENDER_ID: 'Our gateway' })).stop();
-  await t.throwsAsync(start({ EVOLUTION_HUB_URL: 'ftp://a' }), { message: /EVOLUTION_HUB_URL: must be/ });
+  for (const url of ['ftp://a', 'https://user@a', 'https://:word@a', 'https://a/?key=b', 'https://a/#b']) {
+    const message = /EVOLUTION_HUB_URL: must be/;
+    await t.throwsAsync(start({ EVOLUTION_HUB_URL: url }), { message }, url);
+  }
+  await (await start({ EVOLUTION_HUB_URL: 'http://127.0.0.1:9/below/' })).stop();
 });
 
 /** A hub that answers every search with these genes. */

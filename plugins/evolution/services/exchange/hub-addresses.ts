@@ -11,9 +11,10 @@ const MAX_HUBS = 8;
 export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
   const { hub_url: urls = [], hub_api_key: keys = [], sender_id } = settings;
   const refuse = (name: string, message: string) => new ConfigurationError([{ name, message }]);
-  const isGood = (url: string) => ['https:', 'http:'].includes(URL.parse(url)?.protocol ?? '');
-  if (urls.length > MAX_HUBS || !urls.every(isGood))
-    throw refuse('EVOLUTION_HUB_URL', `must be up to ${MAX_HUBS} addresses with https or http`);
+  if (urls.length > MAX_HUBS || !urls.every(isAddress)) {
+    const message = `must be up to ${MAX_HUBS} addresses with https or http, without user, query and fragment`;
+    throw refuse('EVOLUTION_HUB_URL', message);
+  }
   if (urls.length > 0 && keys.length > 1 && keys.length !== urls.length)
     throw refuse('EVOLUTION_HUB_API_KEY', 'must be one key, or one for each hub');
   if (urls.length > 0 && !NODE_ID.test(sender_id))
@@ -27,4 +28,10 @@ export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
     senderId: sender_id === DEFAULT_SENDER ? undefined : sender_id,
     hubs: urls.map((url, n) => ({ url: url.replace(/\/+$/, ''), apiKey: keys[n] ?? keys[0] })),
   };
+}
+
+/** Whether a path can be appended, and `fetch` sends it: it refuses an address with a user. */
+function isAddress(text: string): boolean {
+  const { protocol = '', username, password } = URL.parse(text) ?? {};
+  return ['https:', 'http:'].includes(protocol) && !username && !password && !/[?#]/.test(text);
 }
