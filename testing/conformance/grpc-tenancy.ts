@@ -1,57 +1,86 @@
 import type { TSchema } from 'typebox';
 import { markedExampleOf } from '../../foundation/base/schema-example.ts';
 import { type CompiledMethod, compiledOf } from '../../kernel/grpc/compiled-service.ts';
-import type { GrpcClient } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import type { Caller } from './caller.ts';
 import type { ConformanceOptions } from './options.ts';
+import { damageProblems, RecordView } from './record-view.ts';
 import { marked, type World } from './sample.ts';
 import type { Subject } from './subject.ts';
 
-/** Reads as the owner and as a stranger through every gRPC method that reads and takes one request. */
+/**
+ * Reads as the owner and as a stranger through every gRPC method that reads and takes one request. What the owner saw is
+ * added to `views`.
+ */
 export async function grpcReadProblems(
   caller: Caller,
   gateway: TestGateway,
-  { plugin, options }: Subject,
-  world: World,
+  subject: Subject,
+  { owner, stranger, made }: World,
+  views: RecordView[],
 ): Promise<readonly string[]> {
+  const { options } = subject;
   const problems: string[] = [];
-  const services = gateway.gateway.host.slots.find(plugin.name)?.current?.effects.grpc ?? [];
-  for (const { declaration, methods } of services.map(compiledOf)) {
-    const { proto, includeDirs, service } = declaration;
-    const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });
-    for (const method of methods) {
-      if (!isReading(method) || options.shared?.includes(method.name)) continue;
-      problems.push(...(await problemsOf(caller, client, method, options, world)));
+  for (const { client, method } of methodsOf(gateway, subject)) {
+    const { name } = method;
+    if (!isReading(method) || options.shared?.includes(name)) continue;
+    const request = grpcRequestFor(method, options, owner.marker, made.id);
+    const show = () => caller.method(client, method, request, owner.token, 'first');
+    const shown = await show();
+    if (shown === undefined) continue;
+    if (shown.code !== 'OK' || !made.occursIn(shown)) {
+      problems.push(
+        `${name} shows its own tenant nothing (${shown.code}), so it proves nothing: give "samples" or "seed", or list it as "shared"`,
+      );
+      continue;
     }
+    views.push(new RecordView(name, shown.body, show));
+    const seen = await caller.method(client, method, request, stranger.token);
+    if (seen !== undefined && made.occursIn(seen)) problems.push(leakOf(name));
   }
   return problems;
 }
 
-function isReading({ requestStream, access, definition }: CompiledMethod): boolean {
-  return !requestStream && access.kind !== 'public' && definition.effect === 'read';
+/**
+ * Calls every other gRPC method that takes one request as a stranger, who names the owner's record: what the owner sees
+ * stays. An answer alone says nothing, as a method may take ids that clients choose.
+ */
+export async function grpcChangeProblems(
+  caller: Caller,
+  gateway: TestGateway,
+  subject: Subject,
+  { stranger, made }: World,
+  views: readonly RecordView[],
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const { client, method } of methodsOf(gateway, subject)) {
+    if (isReading(method)) continue;
+    const request = grpcRequestFor(method, subject.options, stranger.marker, made.id);
+    made.ask(encodeURIComponent(JSON.stringify(request)));
+    for (const view of views) await view.settle();
+    const answer = await caller.method(client, method, request, stranger.token);
+    if (answer === undefined) continue;
+    if (made.isShownIn(answer)) problems.push(leakOf(method.name));
+    else problems.push(...(await damageProblems(method.name, views, stranger.marker)));
+  }
+  return problems;
 }
 
-async function problemsOf(
-  caller: Caller,
-  client: GrpcClient,
-  method: CompiledMethod,
-  options: ConformanceOptions,
-  { owner, stranger, made }: World,
-): Promise<readonly string[]> {
-  const { name } = method;
-  const request = grpcRequestFor(method, options, owner.marker, made.id);
-  const shown = await caller.method(client, method, request, owner.token, 'first');
-  if (shown === undefined) return [];
-  if (shown.code !== 'OK' || !made.occursIn(shown)) {
-    return [
-      `${name} shows its own tenant nothing (${shown.code}), so it proves nothing: give "samples" or "seed", or list it as "shared"`,
-    ];
+const leakOf = (name: string) => `${name} shows a tenant what belongs to another one`;
+
+/** The plugin's methods that ask who is calling and take one request, each with a client of its service. */
+function* methodsOf(gateway: TestGateway, { plugin }: Subject) {
+  const services = gateway.gateway.host.slots.find(plugin.name)?.current?.effects.grpc ?? [];
+  for (const { declaration, methods } of services.map(compiledOf)) {
+    const { proto, includeDirs, service } = declaration;
+    const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });
+    for (const method of methods)
+      if (!method.requestStream && method.access.kind !== 'public') yield { client, method };
   }
-  const seen = await caller.method(client, method, request, stranger.token);
-  return seen !== undefined && made.occursIn(seen)
-    ? [`${name} shows a tenant what belongs to another one`]
-    : [];
+}
+
+function isReading({ definition }: CompiledMethod): boolean {
+  return definition.effect === 'read';
 }
 
 /** The request of a method: its sample, or one that fits its schema, with `id` wherever it asks for one. */

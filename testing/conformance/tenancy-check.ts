@@ -1,9 +1,10 @@
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
-import { type Answered, Caller } from './caller.ts';
+import { Caller } from './caller.ts';
 import { nameOf, withGateway } from './gateway-of.ts';
-import { grpcReadProblems } from './grpc-tenancy.ts';
+import { grpcChangeProblems, grpcReadProblems } from './grpc-tenancy.ts';
 import { makeData, tenantRoutes } from './made-data.ts';
 import type { ConformanceOptions } from './options.ts';
+import { damageProblems, RecordView } from './record-view.ts';
 import { requestOf } from './request-of.ts';
 import { sampleTenant, type World } from './sample.ts';
 import type { Subject } from './subject.ts';
@@ -27,8 +28,8 @@ export async function tenancyCheck(subject: Subject): Promise<readonly string[]>
     const caller = new Caller(subject, gateway);
     const made = await makeData(caller, gateway, subject, owner);
     const world = { owner, stranger, made };
-    const problems = [...(await grpcReadProblems(caller, gateway, subject, world))];
     const views: RecordView[] = [];
+    const problems = [...(await grpcReadProblems(caller, gateway, subject, world, views))];
     const reading = routes.filter(({ methods }) => methods.includes('GET'));
     // Lists first: an id that the stranger has named in a request may be repeated to the stranger, in records of its
     // own calls.
@@ -38,6 +39,7 @@ export async function tenancyCheck(subject: Subject): Promise<readonly string[]>
     }
     for (const route of routes.filter(isChange))
       problems.push(...(await changeProblems(caller, route, options, world, views)));
+    problems.push(...(await grpcChangeProblems(caller, gateway, subject, world, views)));
     return [...problems, ...caller.problems];
   });
 }
@@ -87,11 +89,7 @@ async function changeProblems(
   if (answer === undefined || REFUSED.includes(answer.status) || UNREAD.includes(answer.status)) return [];
   if (asked.isForOwners) return [`${name} of another tenant's record answers ${answer.status}, not 404`];
   if (made.isShownIn(answer)) return [`${name} shows a tenant what belongs to another one`];
-  for (const view of views) {
-    if (await view.isChanged(stranger.marker))
-      return [`${name} of one tenant changes what ${view.name} shows to another one`];
-  }
-  return [];
+  return damageProblems(name, views, stranger.marker);
 }
 
 function parts({ pattern }: CompiledRoute): number {
@@ -102,47 +100,4 @@ function isChange({ methods, pattern }: CompiledRoute): boolean {
   return (
     pattern.includes('{') && methods.some((method) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
   );
-}
-
-/**
- * What a reading route shows to the owner of a record, and whether some of it goes. Its texts count (ids and times are
- * some): numbers, and places in a list, change with what else is kept.
- */
-class RecordView {
-  /** Of the route: `GET /v1/notes`. */
-  readonly name: string;
-  readonly #read: () => Promise<Answered | undefined>;
-  #texts: ReadonlySet<string>;
-
-  constructor(name: string, body: unknown, read: () => Promise<Answered | undefined>) {
-    this.name = name;
-    this.#read = read;
-    this.#texts = textsOf(body);
-  }
-
-  /** Reads again: texts that differ from one read to the next do not count. */
-  async settle(): Promise<void> {
-    this.#texts = this.#texts.intersection(await this.#look());
-  }
-
-  /** Whether a text that was in every read is gone, or `word` has come in. */
-  async isChanged(word: string): Promise<boolean> {
-    const now = await this.#look();
-    return !this.#texts.isSubsetOf(now) || [...now].some((text) => text.includes(word));
-  }
-
-  async #look(): Promise<ReadonlySet<string>> {
-    const answer = await this.#read();
-    return answer === undefined ? this.#texts : textsOf(answer.body);
-  }
-}
-
-/** The texts in a body, with the names of their members. */
-function textsOf(body: unknown, name = ''): ReadonlySet<string> {
-  if (typeof body === 'string') return new Set([`${name}=${body}`]);
-  if (typeof body !== 'object' || body === null) return new Set();
-  const inner = Object.entries(body).flatMap(([member, value]) => [
-    ...textsOf(value, Array.isArray(body) ? name : member),
-  ]);
-  return new Set(inner);
 }

@@ -202,7 +202,8 @@ test.serial('a gRPC method that shows a tenant what belongs to another one is fo
   const proto = path.join(folder, 'texts.proto');
   await writeFile(
     proto,
-    'syntax = "proto3"; package svc.texts.v1; service TextsService { rpc Get(GetRequest) returns (GetResponse); } ' +
+    'syntax = "proto3"; package svc.texts.v1; service TextsService { rpc Get(GetRequest) returns (GetResponse); ' +
+      'rpc Drop(GetRequest) returns (GetResponse); } ' +
       'message GetRequest { string id = 1; } message GetResponse { string text = 1; }',
   );
   const texts = new Map<string, string>();
@@ -233,15 +234,23 @@ test.serial('a gRPC method that shows a tenant what belongs to another one is fo
               request: Type.Object({ id: Type.String() }),
               handle: ({ request }) => ({ text: texts.get(request.id) }),
             }),
+            Drop: grpcMethod({
+              access: access.role('user'),
+              summary: 's',
+              request: Type.Object({ id: Type.String() }),
+              handle: ({ request }) => {
+                texts.delete(request.id);
+                return {};
+              },
+            }),
           },
         }),
       );
     },
   });
-  t.regex(
-    await refusal(plugin, /crosses tenants/),
-    /svc\.texts\.v1\.TextsService\/Get shows a tenant what belongs to another one/,
-  );
+  const said = await refusal(plugin, /crosses tenants/);
+  t.regex(said, /svc\.texts\.v1\.TextsService\/Get shows a tenant what belongs to another one/);
+  t.regex(said, /TextsService\/Drop of one tenant changes what \S+\/Get shows to another one/);
 });
 
 const Diary = defineEntity({
