@@ -1,4 +1,12 @@
-import { Bulkhead, type Clock, createSharedCache, type Ids, type Logger, type Release } from 'agent-gateway';
+import {
+  Bulkhead,
+  type Clock,
+  createSharedCache,
+  type Ids,
+  type Logger,
+  type Release,
+  throttledLogs,
+} from 'agent-gateway';
 import { delayAfter } from '../rules/schedule.ts';
 import type { DeliveryStore, DueSubscription } from '../store/deliveries.ts';
 import type { GeneStore } from '../store/genes.ts';
@@ -28,6 +36,8 @@ interface Attempt {
   readonly error: string | null;
   readonly retryAfterMs: number;
 }
+
+const UNANSWERED = 'deliveries wait: the database does not answer';
 
 const ARRIVED: Attempt = { error: null, retryAfterMs: 0 };
 
@@ -73,6 +83,8 @@ export function createDispatcher(parts: {
   let isFilling = false;
 
   const now = () => new Date(clock.now());
+  /** A database that is away, or a key that cannot be opened, fails all that is due, every second anew. */
+  const warn = throttledLogs<object>(clock, (said, fields, count) => log.warn({ ...fields, count }, said));
   const arrived = createArrivals({ deliveries, subscriptions, now });
   const events = createSharedCache<EventRow | undefined>({
     clock,
@@ -158,7 +170,7 @@ export function createDispatcher(parts: {
     } catch (err) {
       await deliveries.release(delivery);
       if (!stop.signal.aborted)
-        log.warn({ err, subscription: subscriptionId }, 'a delivery could not be attempted');
+        warn('a delivery could not be attempted', { err, subscription: subscriptionId });
       return false;
     }
   }
@@ -180,7 +192,7 @@ export function createDispatcher(parts: {
         if (leave === undefined) break;
       }
     } catch (err) {
-      log.warn({ err, subscription: id }, 'deliveries wait: the database does not answer');
+      warn(UNANSWERED, { err, subscription: id });
     }
     leave?.();
     changed();
@@ -239,7 +251,7 @@ export function createDispatcher(parts: {
 
   /** The same, without waiting for it. */
   function wake(): void {
-    sweep().catch((err: unknown) => log.warn({ err }, 'deliveries wait: the database does not answer'));
+    sweep().catch((err: unknown) => warn(UNANSWERED, { err }));
   }
 
   return {

@@ -408,11 +408,16 @@ eachGatewayDatabase(
     const refused = await keyed(hub, 'POST', SUBSCRIPTIONS, wanted);
     t.like(refused, { status: 503, body: { code: 'secret.sealed' } });
     t.regex(refused.body.detail, /SVC_SECRET_KEY/);
+    await signed(hub, node, 'POST', '/api/v1/events', { type: 'gene_promoted', gene: gene('g1') });
+    const said = () => hub.logs().filter((line) => line.includes('a delivery could not be attempted'));
+    await until(() => said().length > 0);
+    // It looks every second for what is due.
+    await pause(2_500);
+    t.is(said().length, 1, 'what waits does not fill the log');
     const rotated = await send(hub, 'POST', '/api/v1/keys/rotate', { authorization: `Bearer ${hub.token}` });
     t.is(rotated.status, 201, JSON.stringify(rotated.body));
     const made = await keyed(hub, 'POST', SUBSCRIPTIONS, wanted);
     t.is(made.body.signing_key_id, rotated.body.keys[0].key_id);
-    await signed(hub, node, 'POST', '/api/v1/events', { type: 'gene_promoted', gene: gene('g1') });
     await until(() => known.got.length === 1);
     t.is(known.got[0]!.headers['x-svc-node-id'], rotated.body.keys[0].key_id);
     t.true(await isSigned(hub, known.got[0]!));
