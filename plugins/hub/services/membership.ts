@@ -1,4 +1,4 @@
-import type { Clock, Logger } from 'agent-gateway';
+import { type Clock, type Logger, throttledLogs } from 'agent-gateway';
 import { HUB_EVENTS } from '../contract.ts';
 import { HEARTBEAT_S } from '../rules/registration.ts';
 import type { HubAnswer, HubCalls, JoinedHub } from './hub-calls.ts';
@@ -37,6 +37,9 @@ export function createMembership(parts: {
   const { hubs, calls, node, endpoint, clock, log } = parts;
   const standings = new Map<string, Standing>();
   const underWay = new Map<string, Promise<void>>();
+  const warn = throttledLogs<unknown>(clock, (url, err, count) =>
+    log.warn({ err, hub: url, count }, 'the experience hub does not have this gateway as a node'),
+  );
   // In the form in which hubs list it, or it would be subscribed again whenever this gateway joins.
   const callbackUrl = new URL(`${endpoint}${INBOX}`).href;
 
@@ -90,8 +93,7 @@ export function createMembership(parts: {
     } catch (err) {
       // A member registers again as well: the hub may have lost its data.
       standings.set(hub.url, { isMember: false, next: now + LOOK_EVERY_MS });
-      if (!signal.aborted)
-        log.warn({ err, hub: hub.url }, 'the experience hub does not have this gateway as a node');
+      if (!signal.aborted) warn(hub.url, err);
     }
   }
 

@@ -7,18 +7,20 @@ import { createMembership } from '../../../plugins/hub/services/membership.ts';
 const { privateKey: key } = generateKeyPairSync('ed25519');
 const hub = { url: 'http://127.0.0.1:9', apiKey: 'shared' };
 
-/** A gateway that joins a hub which has these subscriptions; `asked`: what it calls. */
+/** A gateway that joins a hub which has these subscriptions; `asked`: what it calls, `logged`: what it logs. */
 function memberOf(
   callbacks: readonly string[],
   clock = { monotonic: () => 0 },
   interval?: number,
   endpoint = 'https://me.example.com',
+  status = 200,
 ) {
   const asked: string[] = [];
+  const logged: string[] = [];
   const calls: HubCalls = {
     async signed(_, method, path) {
       asked.push(`${method} ${path}`);
-      return { status: 200, body: { heartbeat_interval_seconds: interval } };
+      return { status, body: { heartbeat_interval_seconds: interval } };
     },
     async plain(_, method, path) {
       asked.push(`${method} ${path}`);
@@ -35,9 +37,9 @@ function memberOf(
     endpoint,
     clock,
     node: async () => ({ id: 'me', key: { id: 'me', publicKey: 'x', key } }),
-    log: pino({ level: 'silent' }),
+    log: pino({}, { write: (line) => void logged.push(line) }),
   });
-  return { asked, membership, keep: () => membership.keep(AbortSignal.timeout(5_000)) };
+  return { asked, logged, membership, keep: () => membership.keep(AbortSignal.timeout(5_000)) };
 }
 
 /** The calls for the subscription of a gateway that joins. */
@@ -81,4 +83,15 @@ test('heartbeats come as often as the hub asks for, the second one and later too
   const { asked, keep } = memberOf([], { monotonic: () => now }, 10);
   for (; now <= 30_000; now += 5_000) await keep();
   t.is(asked.filter((call) => call === 'PUT /api/v1/nodes/me/heartbeat').length, 3);
+});
+
+test('a hub that does not take this gateway for long is one line of the log a minute', async (t) => {
+  let now = 0;
+  const { asked, logged, keep } = memberOf([], { monotonic: () => now }, 10, undefined, 503);
+  for (; now <= 120_000; now += 5_000) await keep();
+  t.is(asked.length, 25);
+  t.deepEqual(
+    logged.map((line) => JSON.parse(line).count),
+    [1, 12, 12],
+  );
 });
