@@ -1,5 +1,6 @@
 import { type ChatStatus, type CreateChatData, RoleType } from '@coze/api';
 import test, { type ExecutionContext } from 'ava';
+import type { Leases } from '../../../foundation/leases/leases.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
@@ -196,6 +197,28 @@ test('a chat that was never read again leaves the pause of a later turn alone', 
   await v2('stream', { message: '6*7?' });
   t.is((await coze.chat.cancel(chat.conversation_id, chat.id)).status as string, 'canceled');
   t.is(await open(), 1);
+});
+
+test('a message that is deleted while outputs come is in no list of the chat afterwards', async (t) => {
+  const { gateway, coze, chat, submit, outputsFor } = await start(t, [approvalAsked, stream(['It is 42.'])]);
+  const { conversation_id, id } = chat;
+  const list = async () => (await coze.chat.messages.list(conversation_id, id)).map(({ type }) => type);
+  await submit();
+  const waiting = await settled(coze, chat);
+  t.deepEqual(await list(), ['function_call', 'tool_response'] as unknown[]);
+
+  const [newest] = (await coze.conversations.messages.list(conversation_id)).data;
+  const path = `/api/v2/conversations/${conversation_id}/messages/${newest!.id}`;
+  const { leases } = gateway.gateway.services as { leases: Pick<Leases, 'acquire'> };
+  const { acquire } = leases;
+  leases.acquire = async (key, options) => {
+    // The chat was read, and its turn does not hold the session yet.
+    if (options?.name === id) t.is((await gateway.request(path, { method: 'DELETE' })).status, 204);
+    return acquire(key, options);
+  };
+  await submit(outputsFor(waiting));
+  t.is((await settled(coze, chat)).status as string, 'completed');
+  t.deepEqual(await list(), ['function_call', 'tool_response', 'answer'] as unknown[]);
 });
 
 test('an output that fits no pause is named by its place in the body', async (t) => {

@@ -6,7 +6,7 @@ import type {
   Interrupt,
   TurnEnd,
 } from '../../../agent-engine/contract.ts';
-import { type ChatChange, type ChatRow, chatMove } from '../../store/chats.ts';
+import { type ChatChange, type ChatRow, chatMove, findChat } from '../../store/chats.ts';
 import type { ChatEnds } from './chat-ends.ts';
 import { type ChatMessageEvent, createChatMessages } from './chat-messages.ts';
 import { endedChat, isCancellation, recordedEnd, toChat, toChatMessage } from './chat-record.ts';
@@ -52,7 +52,7 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
   async function turned(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<Ended> {
     const { row, call, begin, isKept } = work;
     const said = createChatMessages({ clock, ids });
-    const written = (end: TurnEnd) => endedChat(row, end, isKept ? said.listed : []);
+    const written = (end: TurnEnd, from = row) => endedChat(from, end, isKept ? said.listed : []);
     const ended = (end: TurnEnd): Ended => {
       const stored = { ...row, ...written(end) };
       const change = recordedEnd(stored, clock.now())!;
@@ -66,7 +66,10 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
     let last: readonly ChatMessageEvent[] = [];
     await using turn = await begin({ ...call, signal }, async (end) => {
       last = said.events({ type: 'end', ...end });
-      return [chatMove(row, written(end))];
+      // A message that it had may have been deleted after it was read and before its turn held the session.
+      const entities = database.forTenant(call.principal.tenantId);
+      const stored = row.messages === '[]' ? row : await findChat(entities, row.id);
+      return [chatMove(row, written(end, stored))];
     });
     for await (const event of turn.events) {
       if (event.type !== 'end') {
