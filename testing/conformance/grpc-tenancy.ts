@@ -9,8 +9,8 @@ import { marked, type World } from './sample.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * Reads as the owner and as a stranger through every gRPC method that reads and takes one request. What the owner saw is
- * added to `views`.
+ * Reads as the owner and as a stranger through every gRPC method that reads and takes one request. What the owner saw
+ * is added to `views`.
  */
 export async function grpcReadProblems(
   caller: Caller,

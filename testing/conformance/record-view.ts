@@ -4,8 +4,8 @@ interface Seen {
 }
 
 /**
- * What a reading route or method shows to the owner of a record, and whether some of it goes. Its texts count (ids and times are
- * some): numbers, and places in a list, change with what else is kept.
+ * What a reading route or method shows to the owner of a record, and whether some of it goes. Its texts count (ids and
+ * times are some): numbers, and places in a list, change with what else is kept.
  */
 export class RecordView {
   /** Of the route or method: `GET /v1/notes`. */
