@@ -64,6 +64,12 @@ export interface Sessions {
     sessionId: string,
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ readonly messages: readonly SessionMessage[]; readonly total: number }>;
+  /** The same messages without their content, as many as `limit` says, newest first. */
+  outlines(
+    entities: TenantEntityManager,
+    sessionId: string,
+    page: { readonly limit: number },
+  ): Promise<readonly MessageOutline[]>;
   /**
    * Deletes a message and its content. A tool call and its result stay, with the text `[deleted]`: a provider would
    * refuse one without the other. Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in
@@ -82,6 +88,27 @@ export interface Sessions {
    * flight.
    */
   remove(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<void>;
+}
+
+/** A message without its content. */
+export interface MessageOutline {
+  readonly id: string;
+  readonly seq: number;
+  /** Of its content as JSON. */
+  readonly bytes: number;
+}
+
+/** Bytes of messages that are read at one time, as much as a request may bring; a single message may have more. */
+export const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+/** How many of these messages, from the first on, may be read at one time: a single one may have any size. Pure. */
+export function fitting(outlines: readonly Pick<MessageOutline, 'bytes'>[]): number {
+  let left = MAX_READ_BYTES;
+  const first = outlines.findIndex(({ bytes }) => {
+    left -= bytes;
+    return left < 0;
+  });
+  return first < 0 ? outlines.length : Math.max(1, first);
 }
 
 /** What a turn needs to begin. */

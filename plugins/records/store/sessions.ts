@@ -9,6 +9,7 @@ import {
   writes,
 } from 'agent-gateway';
 import type { ChatMessage, ToolCall } from '../contract/chat.ts';
+import { fitting } from '../contract/sessions.ts';
 
 /** Lengths of the columns, in characters; the migration `001-sessions` has the same. */
 export const SESSION_LENGTHS = { id: 128, owner: 255, model: 255 } as const;
@@ -104,10 +105,7 @@ export const SessionMessageEntity = defineEntity({
 export type SessionMessageRow = InferEntity<typeof SessionMessageEntity>;
 
 /** What history is chosen by. */
-export type MessageOutline = Pick<SessionMessageRow, 'seq' | 'turn' | 'role' | 'tokenCount' | 'bytes'>;
-
-/** Bytes of messages that are read at one time, as much as a request may bring; a single message may have more. */
-export const MAX_READ_BYTES = 16 * 1024 * 1024;
+export type HistoryOutline = Pick<SessionMessageRow, 'id' | 'seq' | 'turn' | 'role' | 'tokenCount' | 'bytes'>;
 
 /** Bytes of messages in one statement: MySQL takes 16 MiB, with everything around them and escaped. */
 const MAX_STATEMENT = 4 * 1024 * 1024;
@@ -184,20 +182,10 @@ export function findOutlines(
   entities: TenantEntityManager,
   sessionId: string,
   page: MessagePage,
-): Promise<MessageOutline[]> {
-  const fields = ['seq', 'turn', 'role', 'tokenCount', 'bytes'] as const;
+): Promise<HistoryOutline[]> {
+  const fields = ['id', 'seq', 'turn', 'role', 'tokenCount', 'bytes'] as const;
   const query = { orderBy: { seq: 'desc' }, limit: page.limit, fields } as const;
   return entities.rows(SessionMessageEntity, ofPage(sessionId, page), query);
-}
-
-/** How many of these messages, from the first on, may be read at one time: a single one may have any size. */
-export function fitting(outlines: readonly Pick<SessionMessageRow, 'bytes'>[]): number {
-  let left = MAX_READ_BYTES;
-  const first = outlines.findIndex(({ bytes }) => {
-    left -= bytes;
-    return left < 0;
-  });
-  return first < 0 ? outlines.length : Math.max(1, first);
 }
 
 /** Messages that `eachMessage` reads at one time. */

@@ -1,5 +1,6 @@
 import { type Clock, defineErrors, type Ids, type Page, type TenantEntityManager } from 'agent-gateway';
 import {
+  type MessageOutline,
   maySee,
   type OwnerReader,
   ownerOf,
@@ -179,6 +180,18 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       await find(entities, reader, id);
       const session = await withoutSession(sessions.get(entities, reader, id));
       return session === undefined ? { messages: [], total: 0 } : sessions.messages(entities, id, page);
+    },
+
+    /** The newest `limit` messages without their content, newest first. */
+    async outlines(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      id: string,
+      limit: number,
+    ): Promise<readonly MessageOutline[]> {
+      await find(entities, reader, id);
+      const session = await withoutSession(sessions.get(entities, reader, id));
+      return session === undefined ? [] : sessions.outlines(entities, id, { limit });
     },
 
     /** Throws `session.message-not-found` and `session.busy` too. */

@@ -10,6 +10,8 @@ import {
 } from '@coze/api';
 import test from 'ava';
 import { CompiledQuery } from 'kysely';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import { SessionMessageEntity } from '../../../plugins/records/store/sessions.ts';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachGatewayDatabase, gatewayDatabase } from '../../support/databases.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
@@ -506,6 +508,28 @@ test('a deleted message is in no list any more', async (t) => {
   const where = `/api/v2/conversations/${chat.conversation_id}/messages/${data[0]!.id}`;
   t.is((await gateway.request(where, { method: 'DELETE' })).status, 204);
   t.deepEqual(await coze.chat.messages.list(chat.conversation_id, chat.id), []);
+});
+
+test('a page of messages has 16 MiB at most, from where its reader goes on', async (t) => {
+  const { gateway, coze } = await startCoze(t, await startProvider(t, stream(['b']), stream(['d'])));
+  const { chat } = await coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('a') });
+  const { conversation_id: id } = chat;
+  await coze.chat.createAndPoll({ bot_id: 'payer', conversation_id: id, additional_messages: say('c') });
+  const entities = gateway.gateway.services.database.forTenant(DEFAULT_TENANT_ID);
+  await entities.update(SessionMessageEntity, { sessionId: id }, { bytes: 6 * 1024 * 1024 });
+  const list = async (order: 'asc' | 'desc', from: object = {}) => {
+    const page = await coze.conversations.messages.list(id, { order, ...from });
+    const said = page.data.map(({ content }) => content).join('');
+    return { said, more: page.has_more, first: page.first_id, last: page.last_id };
+  };
+  const [oldest, newest] = [await list('asc'), await list('desc')];
+  t.like([oldest, newest], { 0: { said: 'ab', more: true }, 1: { said: 'dc', more: true } });
+  t.like(await list('asc', { after_id: oldest.last }), { said: 'cd', more: false });
+  t.like(await list('desc', { after_id: newest.last }), { said: 'ba', more: false });
+  t.like(await list('asc', { before_id: (await list('asc', { after_id: oldest.last })).last }), {
+    said: 'bc',
+    more: true,
+  });
 });
 
 test('chats are exported, erased, and go with their conversation', async (t) => {

@@ -1,6 +1,7 @@
 import type { Leases, TenantEntityManager } from 'agent-gateway';
 import { RETRY_RACES } from 'agent-gateway';
 import {
+  fitting,
   maySee,
   SessionErrors,
   type SessionMessage,
@@ -17,7 +18,6 @@ import {
   findOutlines,
   findSession,
   findSessions,
-  fitting,
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
@@ -50,6 +50,8 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
       const total = await countMessages(entities, sessionId);
       return { messages: rows.reverse().map(toMessage), total };
     },
+
+    outlines: findOutlines,
 
     async removeMessage(entities, reader, place, also) {
       await get(entities, reader, place.sessionId);

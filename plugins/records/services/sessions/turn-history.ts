@@ -1,10 +1,9 @@
 import type { TenantEntityManager } from 'agent-gateway';
-import type { ChatMessage } from '../../contract.ts';
+import { type ChatMessage, MAX_READ_BYTES } from '../../contract.ts';
 import {
   findMessages,
   findOutlines,
-  MAX_READ_BYTES,
-  type MessageOutline,
+  type HistoryOutline,
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
@@ -89,7 +88,7 @@ interface HistoryBudget {
  * @param isComplete false where older messages exist that are not among them: the oldest turn may be cut off then
  */
 export function selectHistory(
-  outlines: readonly MessageOutline[],
+  outlines: readonly Omit<HistoryOutline, 'id'>[],
   isComplete: boolean,
   budget: HistoryBudget,
 ): number | undefined {

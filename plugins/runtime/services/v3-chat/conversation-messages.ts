@@ -5,12 +5,11 @@ import type {
   Guard,
   Conversations as Openings,
 } from '../../../agent-engine/contract.ts';
-import type { OwnerReader, SessionMessage } from '../../../records/contract.ts';
+import { fitting, type OwnerReader } from '../../../records/contract.ts';
 import type { ConversationChange, ConversationRecord, Conversations } from '../conversations.ts';
 import type { V3Chats } from './v3-chats.ts';
 
-/** Messages that are read at one time, and those that are searched at most: older ones are listed by `/api/v2`. */
-const READ = 100;
+/** Messages that are searched at most: older ones are listed by `/api/v2`. */
 const MAX_SEARCHED = 5_000;
 
 /**
@@ -45,15 +44,23 @@ export function createConversationMessages({
   readonly guard: Pick<Guard, 'inspect'>;
   readonly openings: Openings;
 }) {
-  /** Reads messages newest first, no more than the page needs. */
-  async function newest({ entities, reader, id }: Place, page: MessagePage): Promise<SessionMessage[]> {
-    const found: SessionMessage[] = [];
-    for (let before: number | undefined; found.length < MAX_SEARCHED; before = found.at(-1)?.seq) {
-      const { messages, total } = await conversations.messages(entities, reader, id, { limit: READ, before });
-      found.push(...messages.toReversed());
-      if (messages.length === 0 || found.length >= total || isEnough(found, page)) break;
-    }
-    return found;
+  /** A page of the conversation, or the part of it that may be read at one time. */
+  async function ofConversation({ entities, reader, id }: Place, page: MessagePage) {
+    const { order, limit, before, after } = page;
+    const isNewest = order === 'desc' && !before && !after;
+    const newest = await conversations.outlines(entities, reader, id, isNewest ? limit + 1 : MAX_SEARCHED);
+    const { found, hasMore } = cut(order === 'asc' ? newest.toReversed() : newest, page);
+    // Those nearest to the place from which the client goes on.
+    const near = isBefore(page) ? found.toReversed() : found;
+    const shown = near.slice(0, fitting(near)).sort((one, other) => one.seq - other.seq);
+    const [last] = shown.slice(-1);
+    if (last === undefined) return { found: [], hasMore };
+    const read = { limit: shown.length, before: last.seq + 1 };
+    const { messages } = await conversations.messages(entities, reader, id, read);
+    return {
+      found: order === 'asc' ? messages : messages.toReversed(),
+      hasMore: hasMore || shown.length < found.length,
+    };
   }
 
   /**
@@ -103,31 +110,24 @@ export function createConversationMessages({
      * the list.
      */
     async page(place: Place, page: MessagePage, chatId: string | undefined) {
+      if (chatId === undefined) return ofConversation(place, page);
       const { entities, reader, id } = place;
-      if (chatId === undefined) {
-        const found = await newest(place, page);
-        return cut(page.order === 'asc' ? found.reverse() : found, page);
-      }
       const said = await chats.messages(entities, reader, { chatId, conversationId: id });
       return cut(page.order === 'asc' ? said : said.reverse(), page);
     },
   };
 }
 
-/** Whether older messages cannot change the page. Pure. */
-function isEnough(found: readonly SessionMessage[], { order, limit, before, after }: MessagePage): boolean {
-  if (order === 'asc' || before) return false;
-  const position = found.findIndex(({ id }) => id === after);
-  return (!after || position >= 0) && found.length - position - 1 > limit;
-}
+/** With `before` alone, the page is the one directly before it. Pure. */
+const isBefore = ({ before, after }: MessagePage): boolean => before !== undefined && after === undefined;
 
 /** Pure. */
-function cut<M extends { readonly id: string }>(all: readonly M[], { limit, before, after }: MessagePage) {
+function cut<M extends { readonly id: string }>(all: readonly M[], page: MessagePage) {
+  const { limit, before, after } = page;
   const from = after ? positionOf(all, after, 'after_id') + 1 : 0;
   const to = before ? positionOf(all, before, 'before_id') : all.length;
   const range = all.slice(from, to);
-  // With `before` alone, the page is the one directly before it.
-  const found = before && !after ? range.slice(-limit) : range.slice(0, limit);
+  const found = isBefore(page) ? range.slice(-limit) : range.slice(0, limit);
   return { found, hasMore: range.length > limit };
 }
 
