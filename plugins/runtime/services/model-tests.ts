@@ -36,12 +36,11 @@ export function createModelTests(parts: {
   const { models, guard, metering, database, clock } = parts;
 
   async function ask(call: ChatCall, alias: string, prompt: string): Promise<string> {
-    const { requestId, traceHeaders, principal } = call;
+    const { requestId, traceHeaders, principal, signal } = call;
     const messages = [{ role: 'user', content: prompt }] as const;
     await guard.inspect(messages);
     const model = models.resolve(alias);
     let answeredBy = model.info;
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(MAX_DURATION)]);
     const endSpan = beginSpan(call, clock);
     const completion = await model.complete(
       { model: alias, messages },
@@ -76,10 +75,16 @@ export function createModelTests(parts: {
     async run(call: ChatCall, alias: string, prompt: string): Promise<ModelTestResult> {
       const start = clock.monotonic();
       const took = () => Math.max(0, Math.round(clock.monotonic() - start));
+      const limit = AbortSignal.timeout(MAX_DURATION);
       try {
-        const response = await ask(call, alias, prompt || QUESTION);
+        const limited = { ...call, signal: AbortSignal.any([call.signal, limit]) };
+        const response = await ask(limited, alias, prompt || QUESTION);
         return { success: true, response, latency_ms: took(), error: '' };
-      } catch (error) {
+      } catch (thrown) {
+        const isLate = limit.aborted && ModelErrors.aborted.is(thrown);
+        const error = isLate
+          ? ModelErrors.timeout(`The test took longer than ${MAX_DURATION / 1000} s.`)
+          : thrown;
         if (call.signal.aborted || !isOfTheModel(error)) throw error;
         return { success: false, response: '', latency_ms: took(), error: error.detail };
       }
