@@ -6,8 +6,9 @@ import type { Answer, Context } from '../chain/request-state.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {
-  // Browsers keep other answers for the way back: after a logout they would be shown to whoever uses the browser next.
-  if (context.req.headers.cookie !== undefined && !context.res.hasHeader('cache-control'))
+  // Browsers keep answers for the way back, also after a logout; proxies know of no credential but `Authorization`.
+  const { cookie, authorization } = context.req.headers;
+  if ((cookie !== undefined || authorization === undefined) && !context.res.hasHeader('cache-control'))
     context.set('cache-control', 'no-store');
   if (!(result instanceof Reply)) {
     settleJson(context, 200, result ?? null);
