@@ -22,7 +22,7 @@ export function createStreamLimit(max: number) {
      * `Retry-After: 30` when the user has none left.
      */
     acquire({ identity }: StreamCaller, userId: string | undefined): () => void {
-      const user = `${identity.tenantId}:${identity.id}:${userId ?? ''}`;
+      const user = JSON.stringify([identity.tenantId, identity.id, userId ?? '']);
       const taken = open.get(user) ?? 0;
       if (max > 0 && taken >= max) {
         throw KernelErrors.tooManyStreams(`No more than ${max} streams may be open at one time`, {

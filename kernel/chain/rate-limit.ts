@@ -75,7 +75,7 @@ export class RequestLimits {
 
 /** One credential's users, as `X-Svc-User-Id` names them, are counted apart. */
 function userKey({ identity: { tenantId, id }, userHeader }: CallState): string {
-  return userHeader === undefined ? `${tenantId}:${id}` : `${tenantId}:${id}:${userHeader.slice(0, 256)}`;
+  return JSON.stringify([tenantId, id, userHeader?.slice(0, 256)]);
 }
 
 /** Refuses with 429 what exceeds the tenant's, the user's or the address's window (specification 1, Limits). */

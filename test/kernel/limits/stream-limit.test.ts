@@ -36,3 +36,10 @@ test('a maximum of 0 is no limit, and users do not share places', (t) => {
   t.notThrows(() => streams.acquire(call, 'b'));
   t.throws(() => streams.acquire(call, 'a'));
 });
+
+test('callers whose names read alike when they are put together do not share places', (t) => {
+  const streams = createStreamLimit(1);
+  const caller = (id: string) => ({ identity: { id, tenantId: 't1' } });
+  streams.acquire(caller('auth0:7'), undefined);
+  t.notThrows(() => streams.acquire(caller('auth0'), '7:'));
+});
