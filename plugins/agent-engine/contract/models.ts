@@ -124,6 +124,8 @@ export interface ChatChunk {
 export interface ModelCallContext {
   /** Aborting it cancels the call at the provider at once; the call then fails with `model.aborted`. */
   readonly signal: AbortSignal;
+  /** Whose call it is: where the failures are those of one tenant alone, the provider is left alone for it alone. */
+  readonly tenantId?: string | undefined;
   /** Sent to the provider as `x-request-id`, so that both sides' logs can be joined. */
   readonly requestId: string;
   /** W3C trace context headers (`traceparent`, `tracestate`) of the current span. */

@@ -46,6 +46,7 @@ export function createModelTests(parts: {
       { model: alias, messages },
       {
         signal,
+        tenantId: principal.tenantId,
         requestId,
         traceHeaders,
         answeredBy: (info) => {

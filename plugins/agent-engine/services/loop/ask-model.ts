@@ -38,7 +38,7 @@ export async function askModel(
   tools: readonly ToolDefinition[],
 ): Promise<Answer> {
   const { models, guard, ids, clock } = parts;
-  const { signal, requestId, traceHeaders } = turn.context;
+  const { signal, requestId, traceHeaders, principal } = turn.context;
   const model = models.resolve(frame.model);
   const request = requestOf(frame, tools, model.info);
   let answeredBy: ModelInfo = model.info;
@@ -63,6 +63,7 @@ export async function askModel(
   frame.modelCalls += 1;
   const context = {
     signal,
+    tenantId: principal.tenantId,
     requestId,
     traceHeaders,
     answeredBy: (info: ModelInfo) => {

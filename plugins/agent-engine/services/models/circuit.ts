@@ -17,6 +17,8 @@ const DEFAULT_CIRCUIT: CircuitSettings = { failures: 5, openMs: 10_000 };
 export interface CircuitState {
   readonly failures: number;
   readonly openUntil: number | undefined;
+  /** The tenant that all of these were of: its requests may be the cause. Absent where several have seen failures. */
+  readonly tenantId?: string | undefined;
 }
 
 /** A circuit that lets everything pass. */
@@ -29,15 +31,18 @@ type Admission = 'regular' | 'probe';
 type Evidence = 'answers' | 'fails' | 'none';
 
 /**
- * Lets a call in, or not (undefined). A probe moves the time of the next one on, so that there is one in each `openMs`,
- * and a probe that hangs does not keep other calls out for longer.
+ * Lets a call in, or not (undefined). After failures of one tenant alone all calls of other tenants are let in. A probe
+ * moves the time of the next one on, so that there is one in each `openMs`, and a probe that hangs does not keep other
+ * calls out for longer.
  */
 export function admit(
   state: CircuitState,
   now: number,
   { openMs }: CircuitSettings,
+  tenantId?: string,
 ): { readonly state: CircuitState; readonly admission: Admission } | undefined {
-  if (state.openUntil === undefined) return { state, admission: 'regular' };
+  const isOthers = state.tenantId !== undefined && state.tenantId !== tenantId;
+  if (state.openUntil === undefined || isOthers) return { state, admission: 'regular' };
   if (now < state.openUntil) return undefined;
   return { state: { ...state, openUntil: now + openMs }, admission: 'probe' };
 }
@@ -52,16 +57,17 @@ export function learn(
   evidence: Evidence,
   now: number,
   settings: CircuitSettings,
+  tenantId?: string,
 ): CircuitState {
   if (evidence === 'answers') return CLOSED;
-  if (state.openUntil !== undefined) {
-    if (admission === 'regular') return state;
-    // A probe that showed nothing lets the next call be one.
-    return { ...state, openUntil: evidence === 'fails' ? now + settings.openMs : now };
-  }
-  if (evidence === 'none') return state;
+  const isOpen = state.openUntil !== undefined;
+  // A probe that showed nothing lets the next call be one.
+  if (evidence === 'none') return isOpen && admission === 'probe' ? { ...state, openUntil: now } : state;
+  const of = state.failures === 0 || state.tenantId === tenantId ? tenantId : undefined;
+  if (isOpen && admission === 'regular') return of === state.tenantId ? state : { ...state, tenantId: of };
   const failures = state.failures + 1;
-  return { failures, openUntil: failures >= settings.failures ? now + settings.openMs : undefined };
+  const opens = isOpen || failures >= settings.failures;
+  return { failures, openUntil: opens ? now + settings.openMs : undefined, tenantId: of };
 }
 
 const REJECTED = ModelErrors.rejected.definition.code;
@@ -108,8 +114,8 @@ export interface Passage {
 
 /** The breaker before one provider. */
 export interface Circuit {
-  /** Lets a call in. Throws `model.circuit-open` while the provider is left alone. */
-  enter(): Passage;
+  /** Lets a call in. Throws `model.circuit-open` while the provider is left alone, or left to other tenants. */
+  enter(tenantId?: string): Passage;
 }
 
 /** Endpoints come and go with files of agents.d; the least recently used ones are dropped. */
@@ -139,8 +145,8 @@ export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_
     }
 
     return {
-      enter() {
-        const entry = admit(state, clock.monotonic(), rules);
+      enter(tenantId) {
+        const entry = admit(state, clock.monotonic(), rules, tenantId);
         if (entry === undefined) {
           const seconds = Math.max(1, Math.ceil((state.openUntil! - clock.monotonic()) / 1000));
           throw ModelErrors.unavailable(undefined, { headers: { 'retry-after': String(seconds) } });
@@ -153,7 +159,7 @@ export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_
             if (state !== CLOSED) become(learn(state, admission, 'answers', clock.monotonic(), rules));
           },
           failed(error) {
-            become(learn(state, admission, evidenceOf(error), clock.monotonic(), rules));
+            become(learn(state, admission, evidenceOf(error), clock.monotonic(), rules, tenantId));
           },
         };
       },

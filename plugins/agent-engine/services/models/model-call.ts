@@ -119,7 +119,7 @@ export function createModelCall(parts: ModelCallParts): Model {
   /** One endpoint being asked once. */
   function begin(
     { info: asked, circuit, label: model = asked.id, explain }: ModelEndpoint,
-    { signal, answeredBy }: ModelCallContext,
+    { signal, tenantId, answeredBy }: ModelCallContext,
   ) {
     const start = clock.monotonic();
     const seconds = () => (clock.monotonic() - start) / 1000;
@@ -145,7 +145,7 @@ export function createModelCall(parts: ModelCallParts): Model {
        */
       enter(): void {
         if (circuit !== undefined && signal.aborted) throw ModelErrors.aborted();
-        passage = circuit?.enter();
+        passage = circuit?.enter(tenantId);
       },
       /** The first chunk of a stream is there. */
       began(): void {

@@ -77,6 +77,7 @@ export function createChatCompletions(parts: ChatParts) {
       request: { ...request, messages },
       context: {
         signal: conversation.signal,
+        tenantId: call.principal.tenantId,
         requestId: call.requestId,
         traceHeaders: call.traceHeaders,
         answeredBy: (info) => {

@@ -370,3 +370,21 @@ test('open streams count against the limit of streams, plain answers do not', as
   left.abort();
   await t.throwsAsync(open);
 });
+
+test('requests of one tenant that break the provider do not take it from the others', async (t) => {
+  const script: ProviderScript = (exchange) =>
+    (JSON.stringify(exchange.request.body).includes('Break.') ? failure(500) : stream(['Hello']))(exchange);
+  const { gateway, provider } = await startChat(t, script);
+  const [guilty, other] = [await gateway.makeTenant(), await gateway.makeTenant()];
+  for (const route of [CHAT, '/v1/agent/chat']) {
+    const ask = async ({ token }: { readonly token: string }, content: string) => {
+      const body = { model: 'default', messages: [{ role: 'user', content }], stream: true };
+      return (await gateway.request(route, { method: 'POST', token, body })).status;
+    };
+    for (let failed = 0; failed < 5; failed += 1) t.is(await ask(guilty, 'Break.'), 502);
+    const { length } = provider.requests;
+    t.not(await ask(guilty, 'Hello?'), 200);
+    t.is(provider.requests.length, length);
+    t.is(await ask(other, 'Hello?'), 200);
+  }
+});

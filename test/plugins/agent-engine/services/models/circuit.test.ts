@@ -60,6 +60,22 @@ test('calls that began before it opened do not keep it open, but may close it', 
   t.is(learn(OPEN, 'regular', 'answers', 900, RULES), CLOSED);
 });
 
+test('failures of one tenant alone open it for that tenant, until another sees one', (t) => {
+  const failed = (state: CircuitState, ...of: string[]) =>
+    of.reduce((now, tenantId) => learn(now, 'regular', 'fails', 0, RULES, tenantId), state);
+  const alone = failed(CLOSED, 'a', 'a', 'a');
+  t.is(admit(alone, 500, RULES, 'a'), undefined);
+  t.like(admit(alone, 500, RULES, 'b'), { admission: 'regular' });
+  t.is(learn(alone, 'regular', 'answers', 500, RULES, 'b'), CLOSED);
+  t.is(admit(failed(alone, 'b'), 500, RULES, 'c'), undefined);
+  t.is(admit(failed(CLOSED, 'a', 'b', 'a'), 500, RULES, 'c'), undefined);
+  const probe = admit(alone, 1000, RULES, 'a')!;
+  t.is(probe.admission, 'probe');
+  const again = learn(probe.state, 'probe', 'fails', 1000, RULES, 'a');
+  t.is(admit(again, 1500, RULES, 'a'), undefined);
+  t.like(admit(again, 1500, RULES, 'b'), { admission: 'regular' });
+});
+
 test('only the provider’s own failures are failures', (t) => {
   const cause = new Error('said so');
   t.is(evidenceOf(ModelErrors.upstream()), 'fails');
