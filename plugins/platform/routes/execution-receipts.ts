@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   AnyId,
   access,
@@ -8,13 +9,14 @@ import {
   pageOf,
   pageQuery,
   type Route,
+  reply,
   route,
   searchQuery,
   Timestamp,
   Type,
   toWire,
 } from 'agent-gateway';
-import type { Receipts } from '../../records/contract.ts';
+import type { Receipt, Receipts } from '../../records/contract.ts';
 import { IdParams, MAX_PAGE } from './common.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);
@@ -77,14 +79,15 @@ export function executionReceiptRoutes(receipts: Receipts): readonly Route[] {
       path: PATH,
       summary: 'Search the receipts of tool executions of your tenant, newest first',
       schema: { query: ReceiptQuery, responses: { 200: listOf('execution_receipts', ExecutionReceipt) } },
+      answerType: 'application/json; charset=utf-8',
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
         const found = await receipts.list(call.entities(), toReceiptFilter(call.query), page);
-        return {
-          execution_receipts: found.receipts.map(toExecutionReceipt),
-          total: found.total,
-          ...page,
-        };
+        const text = written({ total: found.total, ...page }, found.receipts);
+        const document = Readable.from(text, { objectMode: false });
+        // The answer has begun: the connection is closed, so that no client takes a part for the whole.
+        document.on('error', (err) => call.log.error({ err }, 'a list of receipts was broken off'));
+        return reply.stream(document);
       },
     }),
     route({
@@ -95,4 +98,15 @@ export function executionReceiptRoutes(receipts: Receipts): readonly Route[] {
       handle: async (call) => toExecutionReceipt(await receipts.get(call.entities(), call.params.id)),
     }),
   ];
+}
+
+/** A list as JSON text, one receipt at a time. */
+async function* written(end: object, receipts: AsyncIterable<Receipt>): AsyncGenerator<string> {
+  let separator = '{"execution_receipts":[';
+  for await (const receipt of receipts) {
+    yield separator + JSON.stringify(toExecutionReceipt(receipt));
+    separator = ',';
+  }
+  const start = separator === ',' ? '' : separator;
+  yield `${start}],${JSON.stringify(end).slice(1)}`;
 }

@@ -52,12 +52,12 @@ export interface Receipts {
   submit(entities: TenantEntityManager, receipt: NewReceipt): Promise<Receipt>;
   /** The receipt of an idempotency id. */
   findByIdempotencyId(entities: TenantEntityManager, idempotencyId: string): Promise<Receipt | undefined>;
-  /** Newest first. */
+  /** Newest first. They are read while they are taken, since a page of long ones may have hundreds of MiB. */
   list(
     entities: TenantEntityManager,
     filter: ReceiptFilter,
     page: Page,
-  ): Promise<{ readonly receipts: readonly Receipt[]; readonly total: number }>;
+  ): Promise<{ readonly receipts: AsyncIterable<Receipt>; readonly total: number }>;
   /** Throws `receipt.not-found`, for another tenant's id too. */
   get(entities: TenantEntityManager, id: string): Promise<Receipt>;
 }

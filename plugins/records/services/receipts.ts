@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type Clock, type Ids, isUniqueViolation, isUuid, storableText } from 'agent-gateway';
+import {
+  type Clock,
+  type Ids,
+  isUniqueViolation,
+  isUuid,
+  storableText,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
@@ -14,6 +21,8 @@ import { ExecutionReceipt, RECEIPT_LENGTHS, type ReceiptRow } from '../store/rec
 
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have deleted it. */
 const ATTEMPTS = 3;
+/** Receipts that are read at one time; their texts may have a MiB each. */
+const READ = 25;
 /** The members of a receipt that `q` searches. */
 const SEARCHED = ['id', 'toolName', 'sessionId', 'userId'] as const;
 const NEWEST = { createdAt: 'desc', id: 'desc' } as const;
@@ -43,9 +52,10 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
     },
     async list(entities, filter, { limit, offset }) {
       const search = filter.q === undefined ? undefined : { text: filter.q, in: SEARCHED };
-      const query = { orderBy: NEWEST, limit, offset, search };
+      const query = { orderBy: NEWEST, limit, offset, search, fields: ['id'] as const };
       const [rows, total] = await entities.page(ExecutionReceipt, conditions(filter), query);
-      return { receipts: rows.map(toReceipt), total };
+      const ids = rows.map(({ id }) => id);
+      return { receipts: receiptsOf(entities, ids), total };
     },
     async get(entities, id) {
       const row = isUuid(id) ? await entities.findOne(ExecutionReceipt, { id }) : null;
@@ -53,6 +63,15 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
       return toReceipt(row);
     },
   };
+}
+
+/** Those of the ids that are still there, newest first. */
+async function* receiptsOf(entities: TenantEntityManager, ids: readonly string[]): AsyncGenerator<Receipt> {
+  for (let from = 0; from < ids.length; from += READ) {
+    const where = { id: { $in: ids.slice(from, from + READ) } };
+    const rows = await entities.rows(ExecutionReceipt, where, { orderBy: NEWEST, limit: READ });
+    yield* rows.map(toReceipt);
+  }
 }
 
 /** The columns that a filter asks for, in the form in which they were stored. */

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import {
   type Receipt,
@@ -80,7 +81,7 @@ export async function startGrpcRuntime(
     provider,
     receipts: async () => {
       const page = { limit: 100, offset: 0 };
-      return (await needed.receipts.list(entities(), {}, page)).receipts;
+      return Readable.from((await needed.receipts.list(entities(), {}, page)).receipts).toArray();
     },
     usage: () => {
       const period = { from: new Date(0), to: new Date(Date.now() + 60_000) };

@@ -70,6 +70,8 @@ test('filters match exactly, and pages have a default and a maximum', async (t) 
   await submit(gateway, tenant, { toolName: 'http_fetch', status: 'timeout' });
   clock.advance(1);
   await submit(gateway, tenant, { sessionId: 's2', status: 'error' });
+  const { headers } = await gateway.request(PATH, { token });
+  t.is(headers.get('content-type'), 'application/json; charset=utf-8');
   const found = async (query: string) => {
     const { status, body } = await gateway.request(`${PATH}?${query}`, { token });
     t.is(status, 200, query);

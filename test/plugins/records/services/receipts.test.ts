@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { MAX_RECEIPT_TEXT, type NewReceipt, storedName } from '../../../../plugins/records/contract.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
@@ -46,6 +47,19 @@ eachDatabase(test, 'the tables of receipts are those of their entity', async (t,
   t.is(await database.schemaDrift(), '');
 });
 
+eachDatabase(test, 'a page is read while it is taken', async (t, fresh) => {
+  const { receipts, of } = await open(t, fresh);
+  for (let made = 0; made < 30; made += 1) await receipts.submit(of(A), receipt());
+  const { receipts: found, total } = await receipts.list(of(A), {}, PAGE);
+  t.is(total, 30);
+  let taken = 0;
+  for await (const _ of found) {
+    taken += 1;
+    if (taken === 1) await of(A).delete(ExecutionReceipt, {});
+  }
+  t.true(taken < 30);
+});
+
 eachDatabase(test, 'what was submitted is what is read, and the first of a retry stays', async (t, fresh) => {
   const { receipts, of, clock } = await open(t, fresh);
   const first = await receipts.submit(of(A), receipt({ idempotencyId: 'step-1', traceId: 'abc' }));
@@ -78,7 +92,7 @@ eachDatabase(test, 'tenants have idempotency ids and receipts of their own', asy
   t.not(ours.id, theirs.id);
   t.is(theirs.tenantId, B);
   t.is((await receipts.findByIdempotencyId(of(B), 'same'))?.id, theirs.id);
-  t.deepEqual((await receipts.list(of(A), {}, PAGE)).receipts, [ours]);
+  t.deepEqual(await Readable.from((await receipts.list(of(A), {}, PAGE)).receipts).toArray(), [ours]);
   await t.throwsAsync(receipts.get(of(A), theirs.id), { code: 'receipt.not-found' });
   for (const id of ['', 'x', '\0', `${A}\0`]) {
     await t.throwsAsync(receipts.get(of(A), id), { code: 'receipt.not-found' });
@@ -103,7 +117,8 @@ eachDatabase(test, 'receipts are found by what matches exactly, newest first, in
   const three = await submit({ sessionId: 's2', status: 'error' });
   const four = await submit({ toolName: 'Calculator' });
   const found = async (filter: object, page = PAGE) => {
-    const { receipts: records, total } = await receipts.list(of(A), filter, page);
+    const { receipts: found, total } = await receipts.list(of(A), filter, page);
+    const records = await Readable.from(found).toArray();
     return [records.map(({ id }) => id), total];
   };
   t.deepEqual(await found({}), [[four, three, two, one], 4]);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import test from 'ava';
 import pino from 'pino';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
@@ -75,15 +76,16 @@ eachDatabase(
 
     const again = await ask('Open the vault');
     t.false(JSON.stringify(again).includes(secret));
-    const page = await receipts.list(database.forTenant(TENANT), {}, { limit: 10, offset: 0 });
+    const found = await receipts.list(database.forTenant(TENANT), {}, { limit: 10, offset: 0 });
+    const written = await Readable.from(found.receipts).toArray();
     t.deepEqual(
-      page.receipts.map(({ toolName, input, output, status }) => [toolName, input, output, status]).sort(),
+      written.map(({ toolName, input, output, status }) => [toolName, input, output, status]).sort(),
       [
         ['calculator', '{"expression":"17 * 23"}', '391', 'success'],
-        ['vault', '{}', page.receipts.find(({ toolName }) => toolName === 'vault')?.output, 'success'],
+        ['vault', '{}', written.find(({ toolName }) => toolName === 'vault')?.output, 'success'],
       ],
     );
-    t.true(page.receipts.some(({ output }) => output.includes('[REDACTED:')));
-    t.notThrows(() => page.receipts.map(({ output }) => JSON.parse(output)));
+    t.true(written.some(({ output }) => output.includes('[REDACTED:')));
+    t.notThrows(() => written.map(({ output }) => JSON.parse(output)));
   },
 );

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import type { Database, TenantEntityManager } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
 import { AgentsRef, type Tool, ToolsPoint } from '../../../../../plugins/agent-engine/contract.ts';
@@ -94,7 +95,8 @@ export async function startAgents(
     commit: (also: ((entities: TenantEntityManager) => Promise<void>) | undefined) =>
       entities.transaction(async (transaction) => also?.(transaction)),
     usage: () => entities.find(UsageRecordRow, {}),
-    receipts: async () => (await receipts!.list(entities, {}, { limit: 100, offset: 0 })).receipts,
+    receipts: async () =>
+      Readable.from((await receipts!.list(entities, {}, { limit: 100, offset: 0 })).receipts).toArray(),
   };
 }
 
