@@ -75,6 +75,11 @@ export function chatMove({ id, status, result }: ReadChat, change: ChatChange): 
   return writes.update(ChatEntity, { id, status, result }, change, { expect: 1 });
 }
 
+/** The same; nothing happens where the chat is no longer as it was read. */
+export function chatMoveIf({ id, status, result }: ReadChat, change: ChatChange): RowWrite {
+  return writes.update(ChatEntity, { id, status, result }, change);
+}
+
 /** The newest chats of a conversation that have no end yet. */
 export function unfinishedChats(
   entities: TenantEntityManager,
@@ -82,11 +87,6 @@ export function unfinishedChats(
 ): Promise<readonly ChatRow[]> {
   const where = { conversationId, botId, status: { $in: ['in_progress', 'requires_action'] as const } };
   return entities.rows(ChatEntity, where, { orderBy: { createdAt: 'desc' }, limit: MOST_UNFINISHED });
-}
-
-/** Completes a chat as a part of a transaction; nothing happens where it is no longer as it was read. */
-export function chatCompletion({ id, status, result }: ReadChat, completedAt: Date): RowWrite {
-  return writes.update(ChatEntity, { id, status, result }, { status: 'completed', completedAt });
 }
 
 /** Milliseconds for which a chat can be retrieved, unless a retention rule says otherwise. */

@@ -160,6 +160,21 @@ eachGatewayDatabase(
   },
 );
 
+test('a chat whose pause is answered elsewhere waits for the pause that follows', async (t) => {
+  const scripts = [approvalAsked, stream(['It is 42.'])];
+  const { v2, retrieve, submit, outputsFor, coze, chat, next } = await start(t, [
+    ...scripts,
+    stream(['Hello']),
+  ]);
+  t.is((await v2('resume', { input: { decision: 'approve' } })).status, 200);
+  const waiting = await retrieve();
+  t.is(waiting.status as string, 'requires_action');
+  t.notDeepEqual(outputsFor(waiting), outputsFor(chat));
+  t.is((await submit(outputsFor(waiting))).status, 200);
+  t.is((await settled(coze, chat)).status as string, 'completed');
+  t.is(await next(), 'completed');
+});
+
 test('a pause that is answered without the chat completes it also where its process died before', async (t) => {
   const left = [{}, { end: 'requires_action' }];
   for (const result of left) {

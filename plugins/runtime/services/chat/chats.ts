@@ -16,11 +16,12 @@ import {
   type Checkpoints,
   type Interrupt,
   type OpenInterrupts,
+  type TurnEnd,
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
-import { completionsOf } from '../v3-chat/chat-ends.ts';
+import { movesOf } from '../v3-chat/chat-ends.ts';
 import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
 import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
 import type { ChatReading, LastSeen } from './chat-readers.ts';
@@ -147,13 +148,13 @@ export function createChats(parts: ChatParts) {
       carriedOut(call, style, (inner, more) => begin(inner, agentId, message, more)),
 
     /**
-     * Resumes a paused chat; a chat of the v3 API that waited for this is complete then. Throws `request.invalid`, and
-     * what `AgentTurns.resume` throws.
+     * Resumes a paused chat; a chat of the v3 API that waited for this is complete then, or waits again. Throws
+     * `request.invalid`, and what `AgentTurns.resume` throws.
      */
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const entities = database.forTenant(call.principal.tenantId);
-      const ofV3 = () => completionsOf(checkpoints, entities, { sessionId, agent }, new Date(clock.now()));
+      const ofV3 = (end: TurnEnd) => movesOf(checkpoints, entities, { sessionId, agent }, end, clock.now());
       let decided: readonly Interrupt[] = [];
       try {
         return await carriedOut(call, style, (inner, more) =>
@@ -165,7 +166,7 @@ export function createChats(parts: ChatParts) {
               decided = open;
               return readDecisions(input, open);
             },
-            also: (end, session) => together(more(end, session), ofV3()),
+            also: (end, session) => together(more(end, session), ofV3(end)),
           }),
         );
       } catch (error) {

@@ -1,14 +1,14 @@
 import { type Clock, KernelErrors, type RowWrite, type TenantEntityManager } from 'agent-gateway';
-import type { Checkpoint, Checkpoints } from '../../../agent-engine/contract.ts';
+import type { Checkpoint, Checkpoints, TurnEnd } from '../../../agent-engine/contract.ts';
 import {
   type ChatChange,
   type ChatRow,
-  chatCompletion,
+  chatMoveIf,
   findChat,
   moveChat,
   unfinishedChats,
 } from '../../store/chats.ts';
-import { brokenChat, recordedEnd, resultOf } from './chat-record.ts';
+import { answeredChat, brokenChat, recordedEnd, resultOf } from './chat-record.ts';
 
 /** How often a change is retried where the chat changes meanwhile. */
 const ATTEMPTS = 5;
@@ -72,18 +72,19 @@ export function createChatEnds({ checkpoints, clock }: EndParts) {
 }
 
 /**
- * Completes the chat whose open pause a turn outside of the v3 API has answered, for the commit of that turn: the chat
+ * Moves on the chat whose open pause a turn outside of the v3 API has answered, for the commit of that turn: the chat
  * waits, or was being continued with the same pause by a process that died, or that now finds it answered.
  */
-export async function completionsOf(
+export async function movesOf(
   checkpoints: Pick<Checkpoints, 'find'>,
   entities: TenantEntityManager,
   { sessionId, agent }: { readonly sessionId: string; readonly agent: string },
-  completedAt: Date,
+  end: TurnEnd,
+  now: number,
 ): Promise<readonly RowWrite[]> {
   const open = await checkpoints.find(entities, { sessionId, agent });
   const chats = await unfinishedChats(entities, { conversationId: sessionId, botId: agent });
   return chats
     .filter((row) => open !== undefined && resultOf(row).pause === open.checkpoint.id)
-    .map((row) => chatCompletion(row, completedAt));
+    .map((row) => chatMoveIf(row, answeredChat(row, end, now)));
 }

@@ -103,6 +103,14 @@ export function endedChat(
   };
 }
 
+/** A chat whose pause a turn outside of the v3 API has answered: it waits for that turn's own pauses, if any. Pure. */
+export function answeredChat(row: ChatRow, { result: { checkpoint } }: TurnEnd, now: number): ChatChange {
+  if (checkpoint === undefined) return { status: 'completed', completedAt: new Date(now) };
+  const { usage, continued } = resultOf(row);
+  const result: ChatResult = { usage, continued, pause: checkpoint.id };
+  return { status: 'requires_action', result: JSON.stringify(result) };
+}
+
 /** The end of a chat whose turn is stored; undefined for any other. Pure. */
 export function recordedEnd(row: ChatRow, now: number): ChatChange | undefined {
   const { end, ...result } = resultOf(row);
