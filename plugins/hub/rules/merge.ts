@@ -20,22 +20,27 @@ export function fits({ taskClass, minConfidence }: GeneQuery, gene: HubGene): bo
 }
 
 /**
- * One gene for each `geneId`, with its contributor: the one with the highest confidence, of equal ones the one that
- * changed last. Sorted by confidence, highest first, and as many as `limit` and the size of an answer allow. Pure.
+ * The best genes of an answer and of those before it. One gene for each `geneId`, with its contributor: the one with
+ * the highest confidence, of equal ones the one that changed last. Sorted by confidence, highest first, and `limit` at
+ * most: what is left out would not be among them later, since a gene is only ever replaced by a better one. Pure.
  */
 export function mergeGenes(
-  answers: readonly (readonly HubGene[])[],
+  best: readonly HubGene[],
+  genes: readonly HubGene[],
   query: GeneQuery,
   limit: number,
 ): readonly HubGene[] {
-  const best = new Map<string, HubGene>();
-  for (const genes of answers)
-    for (const gene of genes) {
-      if (!fits(query, gene)) continue;
-      const other = best.get(gene.geneId);
-      if (other === undefined || isBetter(gene, other)) best.set(gene.geneId, gene);
-    }
-  const ranked = [...best.values()].sort(byTrust).slice(0, limit);
+  const byId = new Map(best.map((gene) => [gene.geneId, gene]));
+  for (const gene of genes) {
+    if (!fits(query, gene)) continue;
+    const other = byId.get(gene.geneId);
+    if (other === undefined || isBetter(gene, other)) byId.set(gene.geneId, gene);
+  }
+  return [...byId.values()].sort(byTrust).slice(0, limit);
+}
+
+/** As many of the first genes as the size of an answer allows. Pure. */
+export function thatFit(ranked: readonly HubGene[]): readonly HubGene[] {
   let bytes = 0;
   const most = ranked.findIndex((gene) => {
     bytes += Buffer.byteLength(JSON.stringify(gene)) + 1;

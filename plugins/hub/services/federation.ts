@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, type Ids, type Logger, Semaphore } from 'agent-gateway';
 import { afterFailure, type Circuit, CLOSED, mayCall, tried } from '../rules/breaker.ts';
 import { type HubGene, readGene } from '../rules/hub-gene.ts';
-import { type GeneQuery, mergeGenes } from '../rules/merge.ts';
+import { type GeneQuery, mergeGenes, thatFit } from '../rules/merge.ts';
 import type { NodeStore } from '../store/nodes.ts';
 import type { NodeRow } from '../store/tables.ts';
 import { HubErrors } from './errors.ts';
@@ -101,10 +101,16 @@ export function createFederation(parts: {
       const known = new Set(healthy.map(({ id }) => id));
       for (const id of circuits.keys()) if (!known.has(id)) circuits.delete(id);
       const asked = healthy.filter(({ id }) => mayCall(circuits.get(id) ?? CLOSED, clock.monotonic()));
-      const answers = await Promise.all(asked.map((node) => answerOf(node, query, signal)));
+      let [results, healthyCount]: [readonly HubGene[], number] = [[], 0];
+      const merge = async (node: NodeRow) => {
+        const genes = await answerOf(node, query, signal);
+        if (genes === undefined) return;
+        healthyCount += 1;
+        results = mergeGenes(results, genes, query, limit);
+      };
+      await Promise.all(asked.map(merge));
       signal.throwIfAborted();
-      const usable = answers.filter((genes) => genes !== undefined);
-      return { results: mergeGenes(usable, query, limit), queried: asked.length, healthy: usable.length };
+      return { results: thatFit(results), queried: asked.length, healthy: healthyCount };
     });
 }
 
