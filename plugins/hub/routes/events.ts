@@ -56,10 +56,13 @@ export function eventRoutes(gate: Gate): readonly Route[] {
       },
       handle: async (call) => {
         const hubId = await signerOf('hub', 'POST', call, gate);
-        const { type, id: key } = call.body;
+        const { type, id: key, still_promoted } = call.body;
         const { events } = await load();
         const gene = requireGene(events.read(call.body.gene, hubId));
-        return reply.json(202, await events.acceptOwn(hubId, { type, gene, key }));
+        return reply.json(
+          202,
+          await events.acceptOwn(hubId, { type, gene, key, stillPromoted: still_promoted }),
+        );
       },
     }),
   ];

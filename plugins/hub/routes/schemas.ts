@@ -133,11 +133,17 @@ export const ReportEvent = Type.Object(
 );
 export const AcceptedEvent = Type.Object({ id: Id, deliveries: Type.Integer({ examples: [2] }) });
 
+const StillPromoted = Type.Array(Type.String({ maxLength: 16, examples: ['prefer'] }), {
+  maxItems: 16,
+  description: 'Of a revoked gene: what of `prefer` and `avoid` other nodes still promote of its tool',
+});
+
 export const DeliveredEvent = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 128, examples: ['01a209b6-2688-7509-9c34-9e59379066ee'] }),
     type: EventType,
     gene: ReportedGene,
+    still_promoted: Type.Optional(StillPromoted),
   },
   { additionalProperties: true },
 );

@@ -60,6 +60,20 @@ export function contentOf({ taskClass, strategy }: Pick<HubGene, 'taskClass' | '
   return createHash('sha256').update(text).digest('hex');
 }
 
+/** What a gene says of its tool. */
+export const SAYINGS = ['prefer', 'avoid'];
+
+/**
+ * All that a gene may have said since it was promoted: one that began to fail says of its tool to avoid it, and copies
+ * still say to prefer it. Pure.
+ */
+export function sayingsOf(gene: HubGene): readonly { readonly said: string; readonly gene: HubGene }[] {
+  return SAYINGS.map((said) => ({
+    said,
+    gene: { ...gene, strategy: { ...gene.strategy, type: said } },
+  }));
+}
+
 /**
  * The node that has reported a gene, as others may learn it: null for an anonymous gene, which names its sender nowhere
  * (decisions 3.5). Pure.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Ids } from 'agent-gateway';
 import type { HubEvent } from '../contract.ts';
-import { ANONYMOUS, contentOf, type HubGene, readGene } from '../rules/hub-gene.ts';
+import { ANONYMOUS, contentOf, type HubGene, readGene, SAYINGS, sayingsOf } from '../rules/hub-gene.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
 import { confidenceOf, type GeneStore } from '../store/genes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
@@ -23,6 +23,8 @@ export interface Reported {
   readonly gene: HubGene;
   /** The node's own name for the event: reported again, it counts once. */
   readonly key: string | undefined;
+  /** Of a revocation: what of the gene's sayings other nodes still promote, as the hub says that delivers it. */
+  readonly stillPromoted?: readonly string[] | undefined;
 }
 
 /** The outcome for a reported event. */
@@ -54,13 +56,26 @@ export function createEvents(parts: {
     return { id: event.id, deliveries: isNew ? rows.length : 0 };
   }
 
-  const eventOf = (nodeId: string, { type, gene, key }: Reported, now: Date): EventRow => ({
+  const eventOf = (
+    nodeId: string,
+    { type, gene, key, stillPromoted = [] }: Reported,
+    now: Date,
+  ): EventRow => ({
     id: key === undefined ? ids.uuid() : eventId(nodeId, key),
     type,
     nodeId,
     gene,
+    stillPromoted: SAYINGS.filter((said) => stillPromoted.includes(said)).join() || null,
     createdAt: now,
   });
+
+  /** What of a gene's sayings nodes other than this one promote. */
+  async function heldByOthers(nodeId: string, gene: HubGene): Promise<readonly string[]> {
+    const held: string[] = [];
+    for (const { said, gene: one } of sayingsOf(gene))
+      if (await genes.isHeldByOthers(nodeId, contentOf(one))) held.push(said);
+    return held;
+  }
 
   const deliveryOf = (event: EventRow, subscriptionId: string, isFull: boolean): DeliveryRow => ({
     id: ids.uuid(),
@@ -106,7 +121,8 @@ export function createEvents(parts: {
       // A revocation also counts with the highest confidence of its promotions, so that it reaches the subscribers that
       // received one of them.
       const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? confidenceOf(before) : 0);
-      const event = eventOf(nodeId, reported, now);
+      const stillPromoted = type === 'gene_revoked' ? await heldByOthers(nodeId, gene) : [];
+      const event = eventOf(nodeId, { type, gene, key: reported.key, stillPromoted }, now);
       const mayBeFull = await deliveries.waitAtLeast(MAX_WAITING);
       const rows: DeliveryRow[] = [];
       for await (const page of subscriptions.thatWant(type)) {

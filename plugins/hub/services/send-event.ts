@@ -32,11 +32,12 @@ export function createSendEvent(parts: {
   readonly clock: Pick<Clock, 'now'>;
 }): SendEvent {
   const { send, keys, clock } = parts;
-  return async (subscription, { id, attempt }, { type, gene, nodeId, createdAt }, signal) => {
+  return async (subscription, { id, attempt }, { type, gene, nodeId, stillPromoted, createdAt }, signal) => {
     const body = JSON.stringify({
       id,
       type,
       gene,
+      ...(type === 'gene_revoked' && { still_promoted: stillPromoted?.split(',') ?? [] }),
       node_id: reporterOf(gene, nodeId),
       occurred_at: createdAt.toISOString(),
       attempt,

@@ -104,5 +104,11 @@ const promotedWith: Migration = {
   up: (schema, types) => [schema.alterTable('hub_genes').addColumn('promoted_with', types.double)],
 };
 
+/** What of a revoked gene other nodes still promoted. A released migration never changes. */
+const stillPromoted: Migration = {
+  name: '003-still-promoted',
+  up: (schema, types) => [schema.alterTable('hub_events').addColumn('still_promoted', types.string(16))],
+};
+
 /** The migrations of the hub, in order. */
-export const migrations: readonly Migration[] = [initial, promotedWith];
+export const migrations: readonly Migration[] = [initial, promotedWith, stillPromoted];

@@ -10,6 +10,8 @@ const KEY = 44;
 const HASH = 64;
 /** Characters of the id of a key. */
 const KEY_ID = 32;
+/** Characters of what a gene may say, all of it. */
+const SAYINGS_LENGTH = 16;
 /** Characters of a reason. */
 export const REASON_LENGTH = 500;
 
@@ -79,6 +81,8 @@ export const EventTable = defineEntity({
     type: column.string(16).$type<HubEvent>(),
     nodeId: column.string(NAME_LENGTH),
     gene: column.json<HubGene>(),
+    /** Of a revocation: what of its sayings other nodes still promoted, separated by commas. Null: nothing. */
+    stillPromoted: column.string(SAYINGS_LENGTH).strictNullable(),
     createdAt: column.time(),
   },
 });
