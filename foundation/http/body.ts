@@ -123,14 +123,16 @@ export async function readRaw(exchange: Exchange, limit: number): Promise<Buffer
  * Bounds a body that other code reads. Rejects with 413 when it is longer than `limit` bytes, of which the reader gets
  * no more then; never resolves.
  *
- * @throws 413 where its length is known to be above `limit`
+ * @throws 413 where its length is known to be above `limit`, or so much of it has come already
  */
 export function boundBody(request: IncomingMessage, limit: number): Promise<never> {
   const declared = declaredLength(request);
   if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
+  // What came while it was found out who is calling.
+  let size = request.readableLength;
+  if (size > limit) throw tooLarge(limit);
   const { promise, reject } = Promise.withResolvers<never>();
   const push = request.push.bind(request);
-  let size = 0;
   request.push = (chunk, encoding) => {
     size += chunk?.length ?? 0;
     if (size <= limit) return push(chunk, encoding);

@@ -5,6 +5,7 @@ import { reply } from '../../../kernel/api/reply.ts';
 import { route } from '../../../kernel/api/route.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { gate, testPlugin } from '../../support/plugins.ts';
+import { exchange, statusOf } from '../../support/raw-http.ts';
 
 test('an existing router serves behind one access rule, and goes with its plugin', async (t) => {
   const router = new Router({ prefix: '/legacy' });
@@ -42,6 +43,38 @@ test('a router of paths without the prefix is asked for what follows it', async 
   });
   t.is((await gateway.request('/legacy')).body, 'root');
   t.is((await gateway.request('/legacy/legacy/hello/koa')).status, 404);
+});
+
+test('a body that comes in one piece with its headers has the limit of the router, too', async (t) => {
+  const router = new Router();
+  router.post('/in', async (context) => {
+    let size = 0;
+    for await (const piece of context.req) size += piece.length;
+    context.body = { size };
+  });
+  const plugin = testPlugin('legacy', {
+    setup: (scope) =>
+      scope.mount('/legacy', router, { access: access.role('user'), summary: 'legacy', bodyLimit: 1_000 }),
+  });
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  // Its first request waits for the database.
+  const { token } = await gateway.makeTenant('Acme');
+  const post = async (size: number) => {
+    const lines = [
+      'POST /legacy/in HTTP/1.1',
+      'host: gateway',
+      `authorization: Bearer ${token}`,
+      'transfer-encoding: chunked',
+      'connection: close',
+      '',
+      size.toString(16),
+      'x'.repeat(size),
+      '0\r\n\r\n',
+    ];
+    return statusOf(await exchange(gateway.url, lines.join('\r\n')));
+  };
+  t.is(await post(1_001), 413);
+  t.is(await post(1_000), 200);
 });
 
 test('a router has limits of its own, and a place in the document', async (t) => {
