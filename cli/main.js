@@ -52,8 +52,8 @@ const PLUGIN_OPTIONS = { remove: [[], ['--with-data'], ['--with-data', '--yes']]
  */
 async function run(load) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
-  const { useBundledPackages } = await import('../foundation/code/bundled-packages.ts');
-  useBundledPackages();
+  const { quickenImports } = await import('../foundation/code/quick-imports.ts');
+  quickenImports();
   const { main } = await load();
   const { code, out, err } = await main(rest);
   await written(process.stderr, err);

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
  * NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE=1 does without.
  */
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
-const { useBundledPackages } = await import('../foundation/code/bundled-packages.ts');
-useBundledPackages();
+const { quickenImports } = await import('../foundation/code/quick-imports.ts');
+quickenImports();
 await import('./process.ts');
 // Also for a process that is killed; what the first requests load is in it, too.
 setTimeout(flushCompileCache, 5_000).unref();

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -38,29 +37,20 @@ export function digestOf(packages: readonly string[]): string {
 }
 
 /**
- * Loads npm packages from the files that `npm run bundle` has made of them: some thirty, where the packages have eight
- * hundred, each of which costs a third of a millisecond at a start. Whoever imports such a package gets the same
- * instance of it, by whatever name. Without these files, or when they were made of other versions, the packages are
- * loaded as they are.
+ * What is loaded in the place of npm packages, by the URL of the module that a package is entered by: some thirty files
+ * that `npm run bundle` has made, where the packages have eight hundred, each of which costs a third of a millisecond
+ * at a start. Empty without these files, and where they were made of other versions.
  */
-export function useBundledPackages(): void {
-  const manifest = currentManifest();
-  if (manifest === undefined) return;
-  const modules = new Map(
-    Object.entries(manifest.modules).map(([module, { file, isCommonJs }]) => [
+export function bundledModules(): ReadonlyMap<
+  string,
+  { readonly url: string; readonly isCommonJs: boolean }
+> {
+  return new Map(
+    Object.entries(currentManifest()?.modules ?? {}).map(([module, { file, isCommonJs }]) => [
       pathToFileURL(path.join(INSTALLED, module)).href,
       { url: pathToFileURL(path.join(BUNDLES, file)).href, isCommonJs },
     ]),
   );
-  registerHooks({
-    resolve: (specifier, context, next) => {
-      const resolved = next(specifier, context);
-      const bundled = modules.get(resolved.url);
-      if (bundled === undefined) return resolved;
-      if (bundled.isCommonJs && !context.conditions.includes('import')) return resolved;
-      return { url: bundled.url, format: 'module', shortCircuit: true };
-    },
-  });
 }
 
 function currentManifest(): Manifest | undefined {

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 
-const MODULE = path.resolve('foundation/code/bundled-packages.ts');
+const CODE = ['foundation/code/bundled-packages.ts', 'foundation/code/quick-imports.ts'];
 
 /** Prints what `import` and `require` get of the packages `tiny` (CommonJS) and `new` (a module). */
 const PROGRAM = `
   import { createRequire } from 'node:module';
-  import { useBundledPackages } from './foundation/code/bundled-packages.ts';
-  useBundledPackages();
+  import { quickenImports } from './foundation/code/quick-imports.ts';
+  quickenImports();
   const require = createRequire(import.meta.url);
   const tiny = await import('tiny');
   const again = await import('./node_modules/tiny/index.js');
@@ -27,7 +27,7 @@ interface Loaded {
 
 /** A tree with two packages and bundles of them. */
 async function treeOf(t: ExecutionContext): Promise<string> {
-  const root = await mkdtemp(path.join(tmpdir(), 'bundled-packages-'));
+  const root = await mkdtemp(path.join(tmpdir(), 'quick-imports-'));
   t.teardown(() => rm(root, { recursive: true }));
   const files = {
     'package.json': '{"type":"module"}',
@@ -42,9 +42,10 @@ async function treeOf(t: ExecutionContext): Promise<string> {
   };
   for (const [file, text] of Object.entries(files)) await write(root, file, text);
   await mkdir(path.join(root, 'foundation/code'), { recursive: true });
-  const copy = path.join(root, 'foundation/code/bundled-packages.ts');
-  await copyFile(MODULE, copy);
-  const { digestOf } = (await import(copy)) as typeof import('../../../foundation/code/bundled-packages.ts');
+  for (const file of CODE) await copyFile(path.resolve(file), path.join(root, file));
+  const { digestOf } = (await import(
+    path.join(root, CODE[0]!)
+  )) as typeof import('../../../foundation/code/bundled-packages.ts');
   const packages = ['tiny/package.json', 'new/package.json'];
   const modules = {
     'tiny/index.js': { file: 'tiny.mjs', isCommonJs: true },
@@ -60,15 +61,15 @@ async function write(root: string, file: string, text: string): Promise<void> {
   await writeFile(path.join(root, file), text);
 }
 
-async function load(root: string): Promise<Loaded> {
+async function load(root: string): Promise<unknown> {
   const { stdout } = await promisify(execFile)(process.execPath, ['program.js'], { cwd: root });
-  return JSON.parse(stdout) as Loaded;
+  return JSON.parse(stdout);
 }
 
 const PLAIN = { imported: ['package', 'package'], required: ['package', 'package'], isOne: true };
 
 test('packages are loaded from their bundles, one instance by all names', async (t) => {
-  const { required, ...loaded } = await load(await treeOf(t));
+  const { required, ...loaded } = (await load(await treeOf(t))) as Loaded;
   t.deepEqual(loaded, { imported: ['bundle', 'bundle'], isOne: true });
   t.deepEqual(required, ['package', 'bundle'], 'what require gets of CommonJS is not what import gets');
 });
@@ -88,4 +89,27 @@ test('without bundles they are loaded as they are', async (t) => {
   const root = await treeOf(t);
   await rm(path.join(root, 'node_modules/.cache'), { recursive: true });
   t.deepEqual(await load(root), PLAIN);
+});
+
+test('own files find each other and the kernel; one that is not there is said as Node says it', async (t) => {
+  const root = await treeOf(t);
+  const files = {
+    'package.json': '{"name":"agent-gateway","type":"module","exports":"./kernel/index.ts"}',
+    'kernel/index.ts': "export const name: string = 'kernel';",
+    'plugins/one/plugin.ts':
+      "export { name } from 'agent-gateway'; export { two } from '../two/contract.ts';",
+    'plugins/two/contract.ts': 'export const two: number = 2;',
+    'plugins/two/lost.ts': "import '../one/nothing.ts';",
+    'program.js': `
+      import { quickenImports } from './foundation/code/quick-imports.ts';
+      quickenImports();
+      const { name, two } = await import('./plugins/one/plugin.ts');
+      const again = await import('./plugins/one/plugin.ts?generation=1');
+      const kernel = await import('./kernel/index.ts');
+      const lost = await import('./plugins/two/lost.ts').catch(({ code, message }) => [code, message]);
+      process.stdout.write(JSON.stringify([name, two, again.name, kernel.name, lost]));`,
+  };
+  for (const [file, text] of Object.entries(files)) await write(root, file, text);
+  const lost = `Cannot find module '${root}/plugins/one/nothing.ts' imported from ${root}/plugins/two/lost.ts`;
+  t.deepEqual(await load(root), ['kernel', 2, 'kernel', 'kernel', ['ERR_MODULE_NOT_FOUND', lost]]);
 });
