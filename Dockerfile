@@ -16,18 +16,9 @@ RUN apt-get update \
   && apt-get install --yes --no-install-recommends tini \
   && rm -rf /var/lib/apt/lists/*
 
-# What the lock file says and nothing else. No install script runs: the one native module ships its binaries.
+# What the lock file says and nothing else. No install script runs: the one native module ships its binaries. A package of
+# development makes few files of those that a start loads, and goes with the others of its kind.
 FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-    --mount=type=secret,id=ca \
-    --mount=type=cache,target=/root/.npm \
-  if [ -f /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
-  npm ci --omit=dev --ignore-scripts --no-audit --no-fund
-
-# Few files of the packages that a start loads, made by a package of development.
-FROM ${NODE_IMAGE} AS bundles
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
@@ -37,7 +28,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   npm ci --ignore-scripts --no-audit --no-fund
 COPY foundation/code/bundled-packages.ts foundation/code/
 COPY scripts/bundle-packages.ts scripts/
-RUN node scripts/bundle-packages.ts
+RUN node scripts/bundle-packages.ts && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
 ARG VERSION=unknown
@@ -58,7 +49,6 @@ ENV NODE_ENV=production \
 COPY --from=init /usr/bin/tini-static /usr/local/bin/tini
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
-COPY --from=bundles /app/node_modules/.cache/packages ./node_modules/.cache/packages
 # .dockerignore lists what this takes.
 COPY . ./
 # A number, not a name: Kubernetes can only tell from a number that it is not root.

@@ -9,6 +9,7 @@ import {
   INSTALLED,
   MANIFEST,
   type Manifest,
+  packageOf,
 } from '../foundation/code/bundled-packages.ts';
 
 /*
@@ -77,12 +78,8 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(INSTALLED, '.packages-'));
   try {
     await bundle(entries, folder);
-    const packages = [...new Set(entries.map(({ file }) => packageOf(below(file))))].sort();
-    const manifest: Manifest = {
-      packages,
-      digest: digestOf(packages),
-      modules: Object.fromEntries(entries.map((entry) => [below(entry.file), moduleOf(entry)])),
-    };
+    const modules = Object.fromEntries(entries.map((entry) => [below(entry.file), moduleOf(entry)]));
+    const manifest: Manifest = { digest: digestOf(modules), modules };
     await Promise.all(entries.map((entry) => expectSame(entry, folder)));
     await writeFile(path.join(folder, path.basename(MANIFEST)), JSON.stringify(manifest));
     await mkdir(path.dirname(BUNDLES), { recursive: true });
@@ -107,13 +104,6 @@ async function isCommonJs(file: string): Promise<boolean> {
 /** The path from `node_modules`. */
 function below(file: string): string {
   return path.relative(INSTALLED, file);
-}
-
-/** The `package.json` of the package that a file is in, from `node_modules`. */
-function packageOf(file: string): string {
-  const found = /^(?:@[^/]+\/)?[^/]+\//.exec(file);
-  if (found === null) throw new Error(`${file} is in no package`);
-  return `${found[0]}package.json`;
 }
 
 function moduleOf({ id, isCommonJs }: Entry): BundledModule {
@@ -172,8 +162,8 @@ async function reexport({ name, file }: Entry): Promise<string> {
   const names = Object.keys(await import(name)).filter(
     (key) => key !== 'default' && key !== 'module.exports',
   );
-  const taken = names.map((name) => `${name}: own_${name}`).join(', ');
-  const given = names.map((name) => `own_${name} as ${name}`).join(', ');
+  const taken = names.map((key) => `${key}: own_${key}`).join(', ');
+  const given = names.map((key) => `own_${key} as ${key}`).join(', ');
   return [
     `import all from ${JSON.stringify(file)};`,
     'export default all;',

@@ -18,13 +18,13 @@ export interface FileToFollow {
   readonly signal: AbortSignal;
   /** A larger file is a failure. Default 1 MiB. */
   readonly maxBytes?: number;
-  /** A content counts when two readings this many milliseconds apart agree. Default 100. */
-  readonly settle?: number;
-  /** Milliseconds between readings without any notice of the file system. Default 2 000. */
-  readonly poll?: number;
 }
 
 const MAX_BYTES = 1024 * 1024;
+/** A content counts when two readings this many milliseconds apart agree. */
+const SETTLE_MS = 100;
+/** Between readings without any notice of the file system. */
+const POLL_MS = 2_000;
 
 /** One look at the file. Without text and failure there is none. */
 interface Reading {
@@ -50,7 +50,7 @@ interface Reading {
  * });
  */
 export async function followFile(file: FileToFollow): Promise<void> {
-  const { path, onChange, onFailure, signal, maxBytes = MAX_BYTES, settle = 100, poll = 2_000 } = file;
+  const { path, onChange, onFailure, signal, maxBytes = MAX_BYTES } = file;
   const first = await read(path, maxBytes);
   if (first.failure !== undefined) throw first.failure;
   await onChange(first.text);
@@ -80,8 +80,8 @@ export async function followFile(file: FileToFollow): Promise<void> {
     },
     onFailure: fail,
     signal,
-    settle,
-    poll,
+    settle: SETTLE_MS,
+    poll: POLL_MS,
   });
 }
 

@@ -11,9 +11,7 @@ export const MANIFEST = path.join(BUNDLES, 'manifest.json');
 
 /** What has been bundled. Paths are relative to `node_modules`. */
 export interface Manifest {
-  /** The `package.json` of each package that is entered. */
-  readonly packages: readonly string[];
-  /** What `digestOf` said of them. */
+  /** What `digestOf` said of the modules. */
   readonly digest: string;
   /** By the module that a package is entered by, what is loaded in its place. */
   readonly modules: Readonly<Record<string, BundledModule>>;
@@ -25,12 +23,19 @@ export interface BundledModule {
   readonly isCommonJs: boolean;
 }
 
+/** The `package.json` of the package that a module is in; both from `node_modules`. */
+export function packageOf(module: string): string {
+  const [folder = module] = /^(?:@[^/]+\/)?[^/]+/.exec(module) ?? [];
+  return `${folder}/package.json`;
+}
+
 /**
- * Differs when another version of one of them is installed, or the lock file says something else of what they use.
- * Throws when one is not installed any more.
+ * Differs when another version of a package of these modules is installed, or the lock file says something else of what
+ * they use. Throws when one is not installed any more.
  */
-export function digestOf(packages: readonly string[]): string {
+export function digestOf(modules: Manifest['modules']): string {
   const hash = createHash('sha256');
+  const packages = new Set(Object.keys(modules).map(packageOf));
   for (const file of [...packages, '../package-lock.json'])
     hash.update(readFileSync(path.join(INSTALLED, file)));
   return hash.digest('base64url');
@@ -56,7 +61,7 @@ export function bundledModules(): ReadonlyMap<
 function currentManifest(): Manifest | undefined {
   try {
     const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8')) as Manifest;
-    return digestOf(manifest.packages) === manifest.digest ? manifest : undefined;
+    return digestOf(manifest.modules) === manifest.digest ? manifest : undefined;
   } catch {
     // Never made, or of packages that are gone.
     return undefined;

@@ -6,9 +6,6 @@ import test, { type ExecutionContext } from 'ava';
 import { type FileToFollow, followFile } from '../../../foundation/base/follow-file.ts';
 import { until } from '../../support/until.ts';
 
-/** Notices alone: nothing is read again before the test ends. */
-const NEVER = 600_000;
-
 async function setUp(t: ExecutionContext, settings: Partial<FileToFollow> = {}) {
   const folder = await mkdtemp(path.join(tmpdir(), 'follow-file-'));
   const stop = new AbortController();
@@ -25,8 +22,6 @@ async function setUp(t: ExecutionContext, settings: Partial<FileToFollow> = {}) 
       onChange: (text) => void texts.push(text),
       onFailure: ({ message }) => failures.push(message.replace(folder, '')),
       signal: stop.signal,
-      settle: 10,
-      poll: NEVER,
       ...settings,
     });
   return { folder, file, texts, failures, follow, stop };
