@@ -56,8 +56,10 @@ RUN install --directory --owner=10001 --group=10001 --mode=0700 /data node_modul
   && ln --symbolic /app/cli/saas-api /usr/local/bin/saas-api
 USER 10001:10001
 # What a start compiles, kept beside the code: the root is read-only, and a new container has had no earlier start. Node reads
-# only what its own user has written, so another user's containers compile.
-RUN SVC_DATA_DIR=/tmp/build SVC_CONFIG=/tmp/build/gateway.yaml node kernel/main.js --migrate-only && rm -rf /tmp/build
+# only what its own user has written, so another user's containers compile; V8 only what was made with the same flags.
+RUN SVC_DATA_DIR=/tmp/build SVC_CONFIG=/tmp/build/gateway.yaml \
+    node --expose-gc --disable-sigusr1 kernel/main.js --migrate-only \
+  && rm -rf /tmp/build
 VOLUME /data
 
 # HTTP API, runtime API, gRPC.

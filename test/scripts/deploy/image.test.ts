@@ -15,6 +15,17 @@ test('the image runs the release of Node that the tests run', async (t) => {
   t.is(image, `node:${devDependencies.node}-slim`);
 });
 
+test('what the image has compiled is what its gateways, and the migration of Kubernetes, may use', async (t) => {
+  const text = (await read('Dockerfile')).replaceAll(/\\\n/g, '');
+  const [, compiled] = /^RUN .*\bnode (--.*?) ?kernel\/main\.js/m.exec(text) ?? [];
+  const [, started = ''] = /^CMD \["node", (.*), "kernel\/main\.js"\]$/m.exec(text) ?? [];
+  t.deepEqual(compiled?.split(' '), JSON.parse(`[${started}]`));
+  // Which of them count is V8's to say; the others are Node's own.
+  const migration = await read('scripts/deploy/kubernetes/base/migration.yaml');
+  t.regex(migration, /args: \[node, --expose-gc, kernel\/main\.js,/);
+  t.true(compiled?.includes('--expose-gc'));
+});
+
 test('the image takes from the repository what is listed, and nothing else', async (t) => {
   const lines = (await read('.dockerignore')).split('\n').filter((line) => /^[^#]/.test(line));
   t.is(lines[0], '*');
