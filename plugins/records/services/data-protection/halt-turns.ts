@@ -1,6 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, forEachLimited, type Leases, type PersonalScope } from 'agent-gateway';
-import { SessionErrors, storedName } from '../../contract.ts';
+import {
+  type Clock,
+  type Database,
+  forEachLimited,
+  type Leases,
+  type PersonalScope,
+  type TenantEntityManager,
+} from 'agent-gateway';
+import { ofOwner, SessionErrors, storedName } from '../../contract.ts';
+import { Session } from '../../store/sessions.ts';
 import { isMarkOf } from '../sessions/session-access.ts';
 import { leaseKey } from '../sessions/session-lease.ts';
 
@@ -11,21 +19,31 @@ const LOOK_MS = 50;
 /** Turns that are asked to end at one time. */
 const PARALLEL = 8;
 
+interface HaltParts {
+  readonly leases: Pick<Leases, 'list' | 'revoke'>;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly clock: Clock;
+}
+
 /**
- * Aborts the turns in flight of a user, or of the whole tenant, on all replicas: their chats end with `chat.aborted`,
- * and store nothing. Resolves when they have ended and their receipts are written. Throws `session.busy` when one does
+ * Aborts the turns in flight of a user, those of administrators in the user's sessions, or those of the whole tenant, on
+ * all replicas: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended and their receipts are written. Throws `session.busy` when one does
  * not end in 25 s, and the signal's reason.
  */
 export async function haltTurns(
-  { leases, clock }: { readonly leases: Pick<Leases, 'list' | 'revoke'>; readonly clock: Clock },
+  { leases, database, clock }: HaltParts,
   { tenantId, userId }: PersonalScope,
   signal: AbortSignal,
 ): Promise<void> {
   const key = leaseKey(tenantId);
   const name = userId === undefined ? undefined : storedName(userId);
   const begun = await leases.list(key);
-  const theirs = begun.filter(({ note }) => name === undefined || isMarkOf(note, name));
+  const theirs = name === undefined ? begun : begun.filter(({ note }) => isMarkOf(note, name));
   let open: ReadonlySet<string> = new Set(theirs.map((held) => held.name));
+  if (name !== undefined && open.size < begun.length) {
+    const others = begun.map((held) => held.name).filter((session) => !open.has(session));
+    open = open.union(await ownedBy(database.forTenant(tenantId), name, others));
+  }
   const until = clock.monotonic() + END_MS;
   while (open.size > 0) {
     // Repeated, since a caller that waited for one of these sessions may have begun its turn by now.
@@ -39,4 +57,15 @@ export async function haltTurns(
       });
     await pause(LOOK_MS, undefined, { signal });
   }
+}
+
+/** Those of the sessions that belong to the user, whoever uses them now. */
+async function ownedBy(entities: TenantEntityManager, name: string, ids: readonly string[]) {
+  const owned = new Set<string>();
+  for (const where of ofOwner(name)) {
+    const theirs = { ...where, id: { $in: [...ids] } };
+    for (const { id } of await entities.find(Session, theirs, { fields: ['id'], limit: ids.length }))
+      owned.add(id);
+  }
+  return owned;
 }

@@ -110,7 +110,7 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
       ofTenant('souls', soulRecords),
     ],
 
-    halt: (scope, signal) => haltTurns({ leases, clock }, scope, signal),
+    halt: (scope, signal) => haltTurns({ leases, database, clock }, scope, signal),
 
     async erase(entities, { userId }) {
       const user = userId === undefined ? undefined : { userId, storedName: storedName(userId) };

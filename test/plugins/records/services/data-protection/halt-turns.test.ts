@@ -1,14 +1,22 @@
 import test, { type ExecutionContext } from 'ava';
+import { openDatabase } from '../../../../../foundation/data/database.ts';
 import type { Lease } from '../../../../../foundation/leases/leases.ts';
 import { haltTurns } from '../../../../../plugins/records/services/data-protection/halt-turns.ts';
 import { ownerMark } from '../../../../../plugins/records/services/sessions/session-access.ts';
 import { acquireSessionLease } from '../../../../../plugins/records/services/sessions/session-lease.ts';
+import { entities } from '../../../../../plugins/records/store/entities.ts';
+import { migrations } from '../../../../../plugins/records/store/migrations.ts';
+import { sessionWrite } from '../../../../../plugins/records/store/sessions.ts';
 import { fakeServices, manualClock } from '../../../../../testing/index.ts';
+import { eachDatabase } from '../../../../support/databases.ts';
 
 const never = new AbortController().signal;
 
+/** Where no session has been stored so far. */
+const database = { forTenant: () => ({ find: async () => [] }) } as never;
+
 function open(t: ExecutionContext) {
-  const services = fakeServices();
+  const services = { ...fakeServices(), database };
   t.teardown(() => services[Symbol.asyncDispose]());
   /** A turn; one that is asked to end does so, unless it is stubborn. */
   const turn = async (tenantId: string, sessionId: string, owner: [string, string], isStubborn = false) => {
@@ -56,9 +64,38 @@ test('a turn that does not end is told as busy, after a time', async (t) => {
       return services.leases.list(key);
     },
   };
-  const error = await t.throwsAsync(haltTurns({ leases, clock }, { tenantId: 'one' }, never));
+  const error = await t.throwsAsync(haltTurns({ leases, database, clock }, { tenantId: 'one' }, never));
   t.like(error, { code: 'session.busy', extras: { headers: { 'retry-after': '30' } } });
   t.is(clock.monotonic(), 40_000);
   const gone = AbortSignal.timeout(100);
   await t.throwsAsync(haltTurns(services, { tenantId: 'one' }, gone), { name: 'AbortError' });
 });
+
+eachDatabase(
+  test,
+  'a turn of an administrator in a session of the user ends too, and in one of others goes on',
+  async (t, fresh) => {
+    const stored = await openDatabase(fresh.options);
+    t.teardown(() => stored.close());
+    await stored.register({ owner: 'records', entities, migrations });
+    const tenantId = '01900000-0000-7000-8000-000000000001';
+    const at = new Date(0);
+    const counts = { turns: 1, messageCount: 0, messageBytes: 0, inputTokens: 0, outputTokens: 0 };
+    const session = { tenantId, identityId: 'key', model: 'm', createdAt: at, updatedAt: at, ...counts };
+    const rows = [
+      { ...session, id: 'a', userId: 'ada' },
+      { ...session, id: 'b', userId: 'bob' },
+      { ...session, id: 'c', userId: 'bob', identityId: 'ada' },
+    ];
+    await stored.forTenant(tenantId).writeTogether(rows.map((row) => sessionWrite(undefined, row)));
+
+    const { services, turn } = open(t);
+    const [inAdas, inBobs, inOwn] = await Promise.all(
+      ['a', 'b', 'c'].map((id) => turn(tenantId, id, ['admin', 'root'])),
+    );
+    await haltTurns({ ...services, database: stored }, { tenantId, userId: 'ada' }, never);
+    t.true(inAdas?.signal.aborted);
+    t.true(inOwn?.signal.aborted);
+    t.false(inBobs?.signal.aborted);
+  },
+);
