@@ -26,6 +26,29 @@ export function didYouMean(wrong: string, known: readonly string[]): string {
   return meant === undefined ? '' : `, did you mean ${meant}?`;
 }
 
+/**
+ * Names the first member that is not known and nearly has the name of one that is: it would do nothing, and nobody
+ * would be told. Others may be for another version of the contract, or notes of the author.
+ */
+export function misspelledMember(written: object, known: readonly string[]): string | undefined {
+  for (const member of Object.keys(written)) {
+    const meant = known.includes(member) ? undefined : nearestName(member, known);
+    if (meant !== undefined) return `there is no member "${member}", did you mean "${meant}"?`;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses options of which one is nearly called as a known one. The compiler says it to authors who ask it.
+ *
+ * @param of what the options are of, for the message
+ * @throws TypeError
+ */
+export function refuseMisspelled(of: string, options: object | undefined, known: readonly string[]): void {
+  const misspelled = options && misspelledMember(options, known);
+  if (misspelled !== undefined) throw new TypeError(`${of}: ${misspelled}`);
+}
+
 /** `maxSteps`, `max-steps` and `max_steps` are spellings of one name in different conventions. */
 function spelling(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();

@@ -1,4 +1,4 @@
-import { nearestName } from '../base/nearest-name.ts';
+import { misspelledMember } from '../base/nearest-name.ts';
 
 /** The members that are lists, and what each of their elements should be. */
 const LISTS: Readonly<Record<string, Element>> = {
@@ -52,18 +52,6 @@ export function definitionProblem(exported: unknown): string | undefined {
     if (!Array.isArray(list)) return wrong(member, list, 'a list');
     const at = list.findIndex((element) => !is(element));
     if (at >= 0) return wrong(`${member}.${at}`, list[at], should);
-  }
-  return undefined;
-}
-
-/**
- * Names the first member that is not known and nearly has the name of one that is: it would do nothing, and nobody
- * would be told. Others may be for another version of the contract, or notes of the author.
- */
-export function misspelledMember(written: object, known: readonly string[]): string | undefined {
-  for (const member of Object.keys(written)) {
-    const meant = known.includes(member) ? undefined : nearestName(member, known);
-    if (meant !== undefined) return `there is no member "${member}", did you mean "${meant}"?`;
   }
   return undefined;
 }

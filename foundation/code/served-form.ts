@@ -1,4 +1,5 @@
-import { isObject, misspelledMember, wrong } from './definition-form.ts';
+import { misspelledMember } from '../base/nearest-name.ts';
+import { isObject, wrong } from './definition-form.ts';
 
 type Form = readonly [is: (value: unknown) => boolean, should: string];
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
 import { messageOf } from '../base/failure.ts';
+import { refuseMisspelled } from '../base/nearest-name.ts';
 
 /** Loaded with the first pattern: most gateways have none. */
 const loadCroner = (): typeof import('croner') => createRequire(import.meta.url)('croner');
@@ -17,9 +18,13 @@ export interface Plan {
 
 /**
  * Every so many milliseconds, counted from the begin of the last run. @throws TypeError for what is no time from 10 ms
- * to a year.
+ * to a year, and for options of `scope.every` that there are not.
  */
-export function everyPlan(milliseconds: number): Plan {
+export function everyPlan(milliseconds: number, options: { readonly replicas?: string } = {}): Plan {
+  refuseMisspelled('options of a task', options, ['immediately', 'replicas']);
+  const { replicas = 'all' } = options;
+  if (!['all', 'one'].includes(replicas))
+    throw new TypeError(`A task runs on "all" replicas or on "one", not on "${replicas}"`);
   if (!(milliseconds >= 10 && milliseconds <= YEAR_MS)) {
     throw new TypeError(`A task is due every 10 ms to a year, not ${milliseconds} ms`);
   }
@@ -35,10 +40,12 @@ export function everyPlan(milliseconds: number): Plan {
  * change leaves out is the moment after it, and one that comes twice counts once; else the pattern goes by the clock on
  * the wall.
  *
- * @param timezone of the IANA database; default UTC
- * @throws TypeError for another pattern or time zone, and for a pattern without any time (`0 0 30 2 *`)
+ * @param options those of `scope.cron`: a time zone of the IANA database, default UTC
+ * @throws TypeError for another pattern or time zone, a pattern without any time (`0 0 30 2 *`), and a misspelled option
  */
-export function cronPlan(pattern: string, timezone = 'UTC'): Plan {
+export function cronPlan(pattern: string, options: { readonly timezone?: string } = {}): Plan {
+  refuseMisspelled('options of a task', options, ['timezone']);
+  const { timezone = 'UTC' } = options;
   const cron = parsed(pattern, timezone);
   const after = (now: number) => cron.nextRun(new Date(now))?.getTime() ?? Number.MAX_SAFE_INTEGER;
   if (cron.nextRun() === null) throw new TypeError(`The cron pattern "${pattern}" has no time`);

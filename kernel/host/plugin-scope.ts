@@ -190,8 +190,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       workers.push({ name: one.job.id, start: () => parts.durableEvents.subscribe(one) });
     },
 
-    every(task, milliseconds, run, { immediately = false, replicas = 'all' } = {}) {
-      const plan = everyPlan(milliseconds);
+    every(task, milliseconds, run, options = {}) {
+      const { immediately = false, replicas = 'all' } = options;
+      const plan = everyPlan(milliseconds, options);
       addTask('every', task, (signal) =>
         replicas === 'all'
           ? runPeriodically({ name: task, milliseconds, task: run, immediately }, signal, log)
@@ -199,11 +200,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       );
     },
 
-    cron(task, pattern, run, { timezone } = {}) {
-      const scheduled = { ...namesOf(task), plan: cronPlan(pattern, timezone), task: run };
-      addTask('cron', task, (signal) =>
-        runScheduled({ ...scheduled, immediately: false }, signal, scheduling),
-      );
+    cron(task, pattern, run, options) {
+      const due = { plan: cronPlan(pattern, options), task: run, immediately: false };
+      addTask('cron', task, (signal) => runScheduled({ ...namesOf(task), ...due }, signal, scheduling));
     },
 
     drain(work, finish) {

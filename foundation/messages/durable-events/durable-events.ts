@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Static, TSchema } from 'typebox';
+import { refuseMisspelled } from '../../base/nearest-name.ts';
 import { Type } from '../../base/type.ts';
 import type { RowWrite, TenantEntityManager } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -7,6 +8,7 @@ import { EVENT_ID } from '../events/events.ts';
 import { checkWorkerOptions } from '../jobs/job-worker.ts';
 import {
   defineJob,
+  JOB_SETTINGS,
   type JobRef,
   type JobSettings,
   type JobWorker,
@@ -173,8 +175,14 @@ export function subscription<T>(
   plugin: string,
   event: DurableEventRef<T>,
   handle: DurableEventHandler<T>,
-  { name, concurrency, ...settings }: SubscribeOptions = {},
+  options: SubscribeOptions = {},
 ): Subscription<T> {
+  const { name, concurrency, ...settings } = options;
+  refuseMisspelled(`options of a subscription to ${event.id}`, options, [
+    'name',
+    'concurrency',
+    ...JOB_SETTINGS,
+  ]);
   const worker = concurrency === undefined ? {} : { concurrency };
   checkWorkerOptions(worker);
   return { event, handle, worker, job: deliveryJob(queueOf(plugin, event, name), event, settings) };

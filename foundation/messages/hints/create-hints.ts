@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { endsWithin } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
 import { payloadProblem } from '../../base/json-schema.ts';
+import { refuseMisspelled } from '../../base/nearest-name.ts';
 import { assertOutsideTransaction } from '../../data/transaction-guard.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
@@ -203,7 +204,9 @@ function encodeMessage<T>(queue: HintRef<T>, payload: T, { id, delay = 0 }: Send
 }
 
 /** Checks what a consumer asks for. @throws queue.option-invalid */
-export function checkHintOptions({ concurrency, timeout }: HintOptions = {}): void {
+export function checkHintOptions(options: HintOptions = {}): void {
+  const { concurrency, timeout } = options;
+  refuseMisspelled('options of a hint', options, ['concurrency', 'timeout']);
   inBounds('concurrency', concurrency ?? DEFAULT_CONCURRENCY, MAX_CONCURRENCY);
   inBounds('timeout', timeout ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
 }

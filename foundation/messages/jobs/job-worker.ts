@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { endsWithin } from '../../base/deadline.ts';
 import { messageOf } from '../../base/failure.ts';
 import type { Ids } from '../../base/ids.ts';
+import { refuseMisspelled } from '../../base/nearest-name.ts';
 import { storableText } from '../../base/storable-text.ts';
 import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -42,8 +43,10 @@ const MAX_ERROR = 900;
 /** What a stop waits for a claim under way. */
 const CLAIM_END_MS = 2_000;
 
-/** Checks what a worker asks for. @throws job.option-invalid */
-export function checkWorkerOptions({ concurrency = DEFAULT_CONCURRENCY }: WorkerOptions = {}): void {
+/** Checks what a worker asks for. @throws job.option-invalid, and TypeError for a misspelled option */
+export function checkWorkerOptions(options: WorkerOptions = {}): void {
+  const { concurrency = DEFAULT_CONCURRENCY } = options;
+  refuseMisspelled('options of a worker', options, ['concurrency']);
   if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= MAX_CONCURRENCY) return;
   throw JobErrors.optionInvalid(`concurrency: must be a whole number from 1 to ${MAX_CONCURRENCY}`);
 }

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Static, TSchema } from 'typebox';
 import type { BackoffBounds } from '../../base/backoff.ts';
 import { defineErrors } from '../../base/gateway-error.ts';
+import { refuseMisspelled } from '../../base/nearest-name.ts';
 import type { RowWrite, TenantEntityManager } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 
@@ -30,6 +31,9 @@ export interface JobRef<T> {
   readonly type?: T;
 }
 
+/** The names of `JobSettings`. */
+export const JOB_SETTINGS = ['attempts', 'backoff', 'timeout'] as const;
+
 const JOB_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 const DAY_MS = 24 * 3_600_000;
 
@@ -42,7 +46,7 @@ const DAY_MS = 24 * 3_600_000;
  * changes so that old and new replicas understand each other; a payload that does not fit is a failed attempt.
  *
  * @param id lower-case letters, digits, `.` and `-`, at most 100 characters
- * @throws TypeError for another id, and for settings out of their bounds
+ * @throws TypeError for another id, for settings out of their bounds, and for a misspelled one
  *
  * @example
  * export const Charge = defineJob('billing.charge', Type.Object({ invoice_id: Type.String() }), { attempts: 5 });
@@ -50,13 +54,15 @@ const DAY_MS = 24 * 3_600_000;
 export function defineJob<const S extends TSchema>(
   id: string,
   schema: S,
-  { attempts = 10, backoff = { first: 1_000, most: 3_600_000 }, timeout = 60_000 }: JobSettings = {},
+  settings: JobSettings = {},
 ): JobRef<Static<S>> {
+  const { attempts = 10, backoff = { first: 1_000, most: 3_600_000 }, timeout = 60_000 } = settings;
   if (!JOB_ID.test(id)) {
     throw new TypeError(
       `The id of a job is lower-case letters, digits, "." and "-", not ${JSON.stringify(id)}`,
     );
   }
+  refuseMisspelled(id, settings, JOB_SETTINGS);
   inBounds(id, 'attempts', attempts, 100);
   inBounds(id, 'timeout', timeout, DAY_MS);
   inBounds(id, 'backoff.first', backoff.first, DAY_MS);

@@ -2,8 +2,8 @@ import test from 'ava';
 import { cronPlan, everyPlan } from '../../../foundation/schedules/plan.ts';
 
 /** The first `count` times of a pattern after a moment. */
-function timesAfter(moment: string, pattern: string, count: number, timezone?: string): string[] {
-  const plan = cronPlan(pattern, timezone);
+function timesAfter(moment: string, pattern: string, count: number, timezone = 'UTC'): string[] {
+  const plan = cronPlan(pattern, { timezone });
   const found: string[] = [];
   for (let at = Date.parse(moment); found.length < count; ) {
     at = plan.after(at);
@@ -65,7 +65,7 @@ test('what is no pattern, no time zone, or has no time is refused with the reaso
   });
   for (const zone of ['Mars/Olympus', '']) {
     const message = `"${zone}" is no time zone of the IANA database`;
-    t.throws(() => cronPlan('0 3 * * *', zone), { instanceOf: TypeError, message });
+    t.throws(() => cronPlan('0 3 * * *', { timezone: zone }), { instanceOf: TypeError, message });
   }
   for (const milliseconds of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
     t.throws(() => everyPlan(milliseconds), { instanceOf: TypeError });

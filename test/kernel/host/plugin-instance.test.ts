@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Scope } from '../../../kernel/api/scope.ts';
 import { PluginInstance } from '../../../kernel/host/plugin-instance.ts';
-
+import { defineDurableEvent, defineHint, defineJob, Type } from '../../../kernel/index.ts';
 import { testPlugin } from '../../support/plugins.ts';
 
 function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []) {
@@ -23,6 +23,41 @@ function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []
     points: [],
     folder: '/nowhere',
   };
+}
+
+const Nothing = Type.Object({});
+const Job = defineJob('subject.work', Nothing);
+const Hint = defineHint('subject.look', Nothing);
+const Ended = defineDurableEvent('subject.ended', Nothing);
+const does = async () => {};
+
+/** What authors in JavaScript may write, and what the set-up says of it. */
+const MISSPELLED: readonly [verb: string, setup: (scope: Scope) => void, message: RegExp][] = [
+  [
+    'every',
+    (s) => s.every('a', 1000, does, { replica: 'one' } as never),
+    /"replica", did you mean "replicas"/,
+  ],
+  [
+    'every, its value',
+    (s) => s.every('a', 1000, does, { replicas: 'One' } as never),
+    /"all".* "one", not on "One"/,
+  ],
+  ['cron', (s) => s.cron('a', '0 3 * * *', does, { timeZone: 'UTC' } as never), /did you mean "timezone"/],
+  ['worker', (s) => s.worker(Job, does, { concurency: 2 } as never), /did you mean "concurrency"/],
+  ['onHint', (s) => s.onHint(Hint, does, { timeOut: 2 } as never), /did you mean "timeout"/],
+  ['subscribe', (s) => s.subscribe(Ended, does, { concurency: 2 } as never), /did you mean "concurrency"/],
+  ['subscribe, of jobs', (s) => s.subscribe(Ended, does, { attempt: 2 } as never), /did you mean "attempts"/],
+  [
+    'defineJob',
+    () => void defineJob('subject.more', Nothing, { attemps: 2 } as never),
+    /did you mean "attempts"/,
+  ],
+];
+for (const [verb, setup, message] of MISSPELLED) {
+  test(`a misspelled option fails the set-up: ${verb}`, async (t) => {
+    await t.throwsAsync(PluginInstance.setUp(parts(setup)), { message });
+  });
 }
 
 test('a set-up that hangs is given up after its time, and what it had begun is undone', async (t) => {
