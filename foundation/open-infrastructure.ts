@@ -147,7 +147,7 @@ export async function openInfrastructure(
     database,
     trail,
     redis,
-    services,
+    services: { ...services, tracing: { startSpan: traces.startSpan } },
     resources,
     contributed,
     probes,

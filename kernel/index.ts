@@ -181,6 +181,7 @@ export type {
 } from '../foundation/observability/plugin-metrics.ts';
 export type { Readiness } from '../foundation/observability/readiness.ts';
 export { redactText } from '../foundation/observability/redact-text.ts';
+export type { SpanHandle, SpanOptions, Spans } from '../foundation/observability/tracing.ts';
 export type {
   Erasure,
   PersonalData,

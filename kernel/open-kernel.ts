@@ -71,18 +71,7 @@ export async function openKernel(
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
   const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());
-  metrics.reading({
-    name: 'svc_http_body_bytes_in_flight',
-    help: 'Bytes of large request bodies that are held for calls under way.',
-    kind: 'gauge',
-    read: () => bodies.held,
-  });
-  metrics.reading({
-    name: 'svc_streams_open',
-    help: 'Event streams and streaming calls of gRPC that are open.',
-    kind: 'gauge',
-    read: () => chain.streams.open,
-  });
+  metrics.watchCalls({ bodyBytes: () => bodies.held, streams: () => chain.streams.open });
   const stages = () => publication.stages();
   const handler = createApplication({
     ...chain,

@@ -20,6 +20,14 @@ export interface PluginReadings {
   readonly generations: () => ReadonlyMap<string, number>;
 }
 
+/** What calls under way hold. */
+export interface CallReadings {
+  /** Bytes of large request bodies. */
+  readonly bodyBytes: () => number;
+  /** Event streams and streaming calls of gRPC. */
+  readonly streams: () => number;
+}
+
 /** What the audit log reports of itself. */
 export interface AuditReadings {
   /** Records that wait for the database in memory. */
@@ -139,6 +147,21 @@ export function createMetrics(options: MetricsOptions) {
       });
     },
     /** Adds what the audit log reports of itself, asked for when the registry is read. */
+    /** What calls under way hold. */
+    watchCalls({ bodyBytes, streams }: CallReadings): void {
+      reading({
+        name: 'svc_http_body_bytes_in_flight',
+        help: 'Bytes of large request bodies that are held for calls under way.',
+        kind: 'gauge',
+        read: bodyBytes,
+      });
+      reading({
+        name: 'svc_streams_open',
+        help: 'Event streams and streaming calls of gRPC that are open.',
+        kind: 'gauge',
+        read: streams,
+      });
+    },
     watchAudit(audit: () => AuditReadings): void {
       for (const [of, kind, name, help] of AUDIT) reading({ kind, name, help, read: () => audit()[of] });
     },

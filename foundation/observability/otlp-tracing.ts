@@ -14,9 +14,8 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { DeadlineError, within } from '../base/deadline.ts';
-import { messageOf } from '../base/failure.ts';
 import type { Logger } from './logger.ts';
-import { clipText, redactText } from './redact-text.ts';
+import { redactText } from './redact-text.ts';
 import {
   type RequestHeaders,
   readTraceContext,
@@ -72,7 +71,6 @@ export function createOtlpTracing(options: TracingOptions & { readonly endpoint:
 const EXPORT_TIMEOUT_MILLISECONDS = 5000;
 const SHUTDOWN_DEADLINE_MILLISECONDS = 2000;
 const MAX_ATTRIBUTE = 1024;
-const MAX_STACK = 8192;
 
 async function shutdownInTime(provider: TracerProvider, log: TracingOptions['log']): Promise<void> {
   try {
@@ -144,8 +142,11 @@ function startSpan(
   return {
     headers: () => writeTraceContext(contextOf(span, parent.baggage)),
     set: (added) => void span.setAttributes(withoutSecrets(added)),
-    end(error) {
-      if (error !== undefined) recordError(span, error);
+    end(failure) {
+      if (failure !== undefined) {
+        span.setAttribute('error.type', redactText(failure));
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
       span.end();
     },
   };
@@ -154,14 +155,12 @@ function startSpan(
 /** The server span of a request. What it is called and which attributes it has is the transport's convention. */
 abstract class RecordedRequest implements RequestTrace {
   protected readonly span: Span;
-  readonly #tracer: Tracer;
   readonly #baggage: string | undefined;
 
   constructor(tracer: Tracer, name: string, attributes: Attributes, headers: RequestHeaders) {
     const incoming = readTraceContext(headers);
     const agent = headers['user-agent'];
     if (typeof agent === 'string') attributes['user_agent.original'] = redactText(agent);
-    this.#tracer = tracer;
     this.#baggage = incoming.baggage;
     this.span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, toContext(incoming));
   }
@@ -172,10 +171,6 @@ abstract class RecordedRequest implements RequestTrace {
 
   headers(): TraceHeaders {
     return writeTraceContext(contextOf(this.span, this.#baggage));
-  }
-
-  child(name: string, options?: SpanOptions): SpanHandle {
-    return startSpan(this.#tracer, name, contextOf(this.span, this.#baggage), options);
   }
 
   end(outcome: TracedOutcome): void {
@@ -257,14 +252,6 @@ function contextOf(span: Span, baggage: string | undefined): TraceContext {
     state: traceState?.serialize() || undefined,
     baggage,
   };
-}
-
-function recordError(span: Span, error: unknown): void {
-  const { name, message, stack } = error instanceof Error ? error : new Error(messageOf(error));
-  const text = clipText(redactText(message), MAX_ATTRIBUTE);
-  span.recordException({ name, message: text, stack: clipText(redactText(stack ?? ''), MAX_STACK) });
-  span.setAttribute('error.type', name);
-  span.setStatus({ code: SpanStatusCode.ERROR, message: text });
 }
 
 function withoutSecrets(attributes: SpanAttributes): Attributes {

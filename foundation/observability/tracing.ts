@@ -8,16 +8,11 @@ import {
 } from './trace-context.ts';
 
 /** Follows requests through services (specification 1, Cross-cutting behavior; W3C Trace Context and Baggage). */
-export interface Tracing {
+export interface Tracing extends Spans {
   /** Continues the trace of a request that came in, or starts one. */
   start(method: string, headers: RequestHeaders): RequestTrace;
   /** The same for a gRPC call; `method` is its full name, `svc.agent.v1.AgentService/GetAgent`, or `unmatched`. */
   startRpc(method: string, headers: RequestHeaders): RequestTrace;
-  /**
-   * Starts a span below the trace that `parent` carries (`call.traceHeaders()`, or what was stored with a queue
-   * message); without one it starts a trace.
-   */
-  startSpan(name: string, parent: TraceHeaders | undefined, options?: SpanOptions): SpanHandle;
   /** Sends what is left; resolves after two seconds at the latest, also when the collector does not answer. */
   shutdown(): Promise<void>;
 }
@@ -28,8 +23,6 @@ export interface RequestTrace {
   headers(): TraceHeaders;
   /** 32 hexadecimal digits; undefined when neither the caller nor the gateway traces. */
   readonly traceId: string | undefined;
-  /** Starts a span below this request's. */
-  child(name: string, options?: SpanOptions): SpanHandle;
   /** Call it once. */
   end(outcome: TracedOutcome): void;
 }
@@ -47,16 +40,31 @@ export interface TracedOutcome {
   readonly grpcCode?: number;
 }
 
-/** A span that its owner ends. */
-export interface SpanHandle {
-  /** What to send with outbound requests made within the span. */
-  headers(): TraceHeaders;
-  /** Adds attributes, named by OpenTelemetry's semantic conventions where they have a name for it. */
-  set(attributes: SpanAttributes): void;
-  /** Call it once; with an error the span counts as failed. */
-  end(error?: unknown): void;
+/** Parts of traces, which the operator's collector gets. Without one they cost next to nothing. */
+export interface Spans {
+  /**
+   * Starts a span below the one that `parent` carries (`call.traceHeaders()`); without one it starts a trace.
+   *
+   * @param name of few different ones, as `chat gpt-4o`: what is special about this one is an attribute
+   */
+  startSpan(
+    name: string,
+    parent: Readonly<Record<string, string>> | undefined,
+    options?: SpanOptions,
+  ): SpanHandle;
 }
 
+/** A span that its owner ends. */
+export interface SpanHandle {
+  /** What to send with outbound requests made within the span: W3C trace context headers. */
+  headers(): Readonly<Record<string, string>>;
+  /** Adds attributes, named by OpenTelemetry's semantic conventions where they have a name for it. */
+  set(attributes: SpanAttributes): void;
+  /** Call it once. What failed names the kind of failure (`error.type`), as the code of an error; never a message. */
+  end(failure?: string): void;
+}
+
+/** What a span is. */
 export interface SpanOptions {
   /** `client`: waits for another service (a model call); default `internal`. */
   readonly kind?: 'internal' | 'client' | 'producer' | 'consumer';
@@ -84,15 +92,20 @@ export async function createTracing(options: TracingOptions): Promise<Tracing> {
   return createOtlpTracing({ ...options, endpoint: options.endpoint });
 }
 
+/** Hands on what the parent carries. */
+export const withoutSpans: Spans = {
+  startSpan: (_name, parent = {}) => ({ headers: () => parent, set() {}, end() {} }),
+};
+
 const passThroughTracing: Tracing = {
+  ...withoutSpans,
   start: (_method, headers) => new PassThroughTrace(headers),
   startRpc: (_method, headers) => new PassThroughTrace(headers),
-  startSpan: (_name, parent) => new PassThroughTrace(parent ?? {}),
   shutdown: async () => undefined,
 };
 
 /** Hands the caller's headers on. They are read at the first use: most requests make no outbound ones. */
-class PassThroughTrace implements RequestTrace, SpanHandle {
+class PassThroughTrace implements RequestTrace {
   readonly #incoming: RequestHeaders;
   #context: TraceContext | undefined;
 
@@ -112,12 +125,6 @@ class PassThroughTrace implements RequestTrace, SpanHandle {
   headers(): TraceHeaders {
     return writeTraceContext(this.#read);
   }
-
-  child(): SpanHandle {
-    return this;
-  }
-
-  set(): void {}
 
   end(): void {}
 }

@@ -9,6 +9,7 @@ import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
 import type { Jobs } from '../../foundation/messages/jobs/jobs.ts';
 import type { Objects } from '../../foundation/objects/objects.ts';
+import type { Spans } from '../../foundation/observability/tracing.ts';
 import type { Protection } from '../../foundation/protection/protection.ts';
 import type { Resources } from '../../foundation/resources/resources.ts';
 import type { Secrets } from '../../foundation/secrets/secrets.ts';
@@ -48,6 +49,8 @@ export interface KernelServices {
   readonly events: Pick<Events, 'emit' | 'onMissed' | 'reach'>;
   /** The YAML resources of agents.d, for their administration. They belong to the deployment and have no tenant. */
   readonly resources: Resources;
+  /** Spans below a request's, of calls of other services for example. */
+  readonly tracing: Spans;
   /** This process: its plugins, its readiness and its log, for operators. */
   readonly deployment: Deployment;
   /**

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { TestGateway } from '../../testing/index.ts';
 import { type Collector, startCollector } from '../foundation/observability/otlp-collector.ts';
 import { startPlatform } from '../plugins/platform/platform-gateway.ts';
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
+import { type FakeProvider, failure, plain, startFakeProvider } from '../support/fake-provider.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
@@ -72,6 +72,62 @@ test('with a collector the provider’s call is part of the caller’s trace, be
     t.true(collector.spans.some(({ spanId }) => spanId === parent));
   }
   t.notRegex(JSON.stringify(collector.spans), /s3cret|acp_static/);
+});
+
+test('a call of a model is a span below the request’s, with model and tokens, and a failed one says how', async (t) => {
+  const collector = await startCollector();
+  t.teardown(() => collector.close());
+  const provider = await startFakeProvider(failure(400), plain('Hello'));
+  t.teardown(() => provider[Symbol.asyncDispose]());
+  const gateway = await startPlatform(t, {
+    env: {
+      LLM_API_URL: provider.url,
+      LLM_MODEL: 'm-1',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+    },
+  });
+  t.not((await chat(gateway, INCOMING)).status, 200);
+  const { body } = await chat(gateway, INCOMING);
+  await gateway.stop();
+
+  const requests = collector.spans.filter(({ kind }) => kind === 2).map(({ spanId }) => spanId);
+  const calls = collector.spans.filter(({ name }) => name === 'chat default');
+  t.is(calls.length, 2);
+  for (const { kind, traceId, parentSpanId, attributes } of calls) {
+    t.deepEqual([kind, traceId, requests.includes(parentSpanId)], [3, TRACE, true]);
+    t.like(attributes, { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm-1' });
+  }
+  const [failed, answered] = calls;
+  t.is(failed?.status, 2);
+  t.is(typeof failed?.attributes['error.type'], 'string');
+  t.is(answered?.status, 0);
+  t.is(answered?.attributes['gen_ai.usage.input_tokens'], body.usage.prompt_tokens);
+  t.is(answered?.attributes['gen_ai.usage.output_tokens'], body.usage.completion_tokens);
+  const parents = provider.requests.map(({ headers }) => String(headers.traceparent).split('-')[2]);
+  t.deepEqual(
+    parents,
+    calls.map(({ spanId }) => spanId),
+  );
+});
+
+test('a call of a tool is a span between the request and what follows', async (t) => {
+  const { gateway, collector } = await startTraced(t);
+  const body = {
+    model: 'demo',
+    messages: [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }],
+  };
+  const answer = await gateway.request('/v1/agent/chat', { method: 'POST', headers: INCOMING, body });
+  t.is(answer.status, 200);
+  await gateway.stop();
+  t.deepEqual(collector.spans.map(({ name }) => name).sort(), [
+    'POST /v1/agent/chat',
+    'chat demo',
+    'chat demo',
+    'execute_tool calculator',
+  ]);
+  const tool = collector.spans.find(({ name }) => name.startsWith('execute_tool'));
+  t.like(tool, { kind: 1, traceId: TRACE, status: 0 });
+  t.is(tool?.attributes['gen_ai.tool.name'], 'calculator');
 });
 
 test('with a collector a caller without a trace gets one, which log and provider share', async (t) => {

@@ -8,6 +8,7 @@ import { createProcessCarrier } from '../../foundation/messages/hints/process-ca
 import { createLogger } from '../../foundation/observability/logger.ts';
 import { createMetricRegistry } from '../../foundation/observability/metric-registry.ts';
 import { createPluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
+import { withoutSpans } from '../../foundation/observability/tracing.ts';
 import type { KernelServices } from '../../kernel/api/services.ts';
 import { type ManualClock, manualClock } from '../manual-clock.ts';
 import { type FakeDurableEvents, fakeDurableEvents } from './fake-durable-events.ts';
@@ -26,6 +27,8 @@ export interface FakeServices
   readonly jobs: FakeJobs;
   readonly durableEvents: FakeDurableEvents;
   readonly events: Events;
+  /** Records nothing. */
+  readonly tracing: KernelServices['tracing'];
 }
 
 /**
@@ -55,6 +58,7 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),
     secrets: given.secrets ?? fakeSecrets({}),
+    tracing: given.tracing ?? withoutSpans,
     async [Symbol.asyncDispose]() {
       await Promise.all([leases.close(), hints.close(), events.close()]);
     },

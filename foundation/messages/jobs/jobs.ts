@@ -54,15 +54,15 @@ const DAY_MS = 24 * 3_600_000;
 export function defineJob<const S extends TSchema>(
   id: string,
   schema: S,
-  settings: JobSettings = {},
+  input: JobSettings = {},
 ): JobRef<Static<S>> {
-  const { attempts = 10, backoff = { first: 1_000, most: 3_600_000 }, timeout = 60_000 } = settings;
+  const { attempts = 10, backoff = { first: 1_000, most: 3_600_000 }, timeout = 60_000 } = input;
   if (!JOB_ID.test(id)) {
     throw new TypeError(
       `The id of a job is lower-case letters, digits, "." and "-", not ${JSON.stringify(id)}`,
     );
   }
-  refuseMisspelled(id, settings, JOB_SETTINGS);
+  refuseMisspelled(id, input, JOB_SETTINGS);
   inBounds(id, 'attempts', attempts, 100);
   inBounds(id, 'timeout', timeout, DAY_MS);
   inBounds(id, 'backoff.first', backoff.first, DAY_MS);

@@ -1,4 +1,4 @@
-import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
+import { ConfigurationError, type Logger, type ResourceView, type Scope, type Spans } from 'agent-gateway';
 import type { AgentEngineSettings } from '../config.ts';
 import {
   type Embedder,
@@ -28,7 +28,7 @@ export async function openModelService(
   scope: Scope<AgentEngineSettings>,
 ): Promise<{ readonly models: Models; readonly embeddings: Embeddings }> {
   const { config: settings, log, services } = scope;
-  const { clock, ids, secrets, assertOutsideTransaction } = services;
+  const { clock, ids, secrets, tracing, assertOutsideTransaction } = services;
   const metrics = modelMetrics(scope.metric);
   const parts = {
     settings,
@@ -36,6 +36,7 @@ export async function openModelService(
     ids,
     log,
     metrics,
+    tracing,
     demo: createDemoModel({ clock, ids }),
     circuits: createCircuits({ clock, metrics, log }),
     providers: scope.contributions(ModelProvidersPoint),
@@ -60,6 +61,7 @@ interface ModelParts extends ConnectParts {
   /** The live resources of the kind Model. */
   readonly resources?: ResourceView<ModelResource>;
   readonly metrics: ModelMetrics;
+  readonly tracing: Spans;
   readonly log: Logger;
 }
 
@@ -71,9 +73,10 @@ interface ModelParts extends ConnectParts {
 export async function openModels(
   parts: ModelParts,
 ): Promise<{ readonly models: Models; readonly close: () => Promise<void> }> {
-  const { settings, demo, resources, clock, metrics, log } = parts;
+  const { settings, demo, resources, clock, metrics, tracing, log } = parts;
   const { api_url, api_key, model, timeout } = settings;
-  const common = { demo, resources, clock, metrics, timeout, logFailure: createFailureLog(clock, log) };
+  const logFailure = createFailureLog(clock, log);
+  const common = { demo, resources, clock, metrics, tracing, timeout, logFailure };
   if (api_url === undefined) return { models: createModelRegistry(common), close: async () => {} };
   requireUsable('LLM_API_URL', () => providerEndpoint(api_url));
   requireUsable('LLM_API_KEY', () => createHeaders(api_key));

@@ -42,11 +42,12 @@ function engine(models: ReturnType<typeof scriptedModels>) {
     summary: 'Agents for a test',
     kernel: '^1.0.0',
     setup(scope) {
-      const { clock, egress, database } = scope.services;
+      const { clock, egress, database, tracing } = scope.services;
       made.agents = createAgents({
         guard,
         openGuards,
         openExperience,
+        tracing,
         clock,
         database,
         ids: createIds(systemClock),

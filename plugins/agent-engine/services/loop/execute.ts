@@ -21,7 +21,7 @@ import {
 type Execution = { readonly outcome: Outcome } | { readonly question: Question };
 
 /** What tools run with. */
-export type ExecutionParts = Pick<LoopParts, 'receipts' | 'database' | 'clock' | 'guard'>;
+export type ExecutionParts = Pick<LoopParts, 'receipts' | 'database' | 'tracing' | 'clock' | 'guard'>;
 
 /**
  * Runs a tool for a call and writes its receipt, in this order, before the model or the caller sees the result. Where
@@ -37,7 +37,7 @@ export async function execute(
   tool: Tool,
   input: Readonly<Record<string, unknown>>,
 ): Promise<Execution> {
-  const { receipts, database, clock, guard } = parts;
+  const { receipts, database, tracing, clock, guard } = parts;
   const { context } = turn;
   const entities = database.forTenant(context.principal.tenantId);
   const idempotencyId = idempotencyIdOf(turn, position);
@@ -47,7 +47,12 @@ export async function execute(
   if (earlier !== undefined) return { outcome: earlier };
   context.signal.throwIfAborted();
   const startedAt = new Date(clock.now());
-  const tried = await attempt(tool, input, { ...context, callId: call.id, agentPath: frame.path }, clock);
+  const span = tracing.startSpan(`execute_tool ${tool.name}`, context.traceHeaders, {
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': tool.name },
+  });
+  const within = { ...context, traceHeaders: span.headers(), callId: call.id, agentPath: frame.path };
+  const tried = await attempt(tool, input, within, clock);
+  span.end(tried.question === undefined && tried.status !== 'success' ? tried.status : undefined);
   if (tried.question !== undefined && turn.pauses === 'allow') return { question: tried.question };
   const { content, status, durationMs, isAborted } = tried;
   const receipt = {

@@ -1,4 +1,11 @@
-import { type Clock, type Database, type Ids, isJsonObject, redactJsonTextWith } from 'agent-gateway';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  isJsonObject,
+  redactJsonTextWith,
+  type Spans,
+} from 'agent-gateway';
 import type { Receipts } from '../../../records/contract.ts';
 import {
   AgentErrors,
@@ -33,6 +40,7 @@ export interface LoopParts {
   readonly openExperience: OpenExperience;
   readonly checkArguments: ArgumentCheck;
   readonly database: Pick<Database, 'forTenant'>;
+  readonly tracing: Spans;
   readonly clock: Clock;
   readonly ids: Ids;
 }

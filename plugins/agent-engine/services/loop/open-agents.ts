@@ -38,7 +38,7 @@ export function openAgents(
   parts: AgentParts,
 ): { readonly agents: Agents; readonly tools: Tools; readonly mcp: McpServers } {
   const { config, log, services } = scope;
-  const { clock, ids, database, egress, secrets, version } = services;
+  const { clock, ids, database, egress, secrets, tracing, version } = services;
   const definitions = scope.kind(agentKind());
   const servers = scope.kind(
     mcpServerKind({
@@ -78,6 +78,7 @@ export function openAgents(
       models,
     }),
     database,
+    tracing,
     clock,
     ids,
     checkArguments: createArgumentCheck(),

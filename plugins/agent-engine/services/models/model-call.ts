@@ -1,4 +1,4 @@
-import { type Clock, GatewayError } from 'agent-gateway';
+import { type Clock, GatewayError, type Spans } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
@@ -43,6 +43,7 @@ export interface ModelCallParts {
   readonly acquire: () => EndpointChain;
   readonly metrics: ModelMetrics;
   readonly logFailure: LogModelFailure;
+  readonly tracing: Spans;
   readonly clock: Clock;
   /** Milliseconds after which no fallback is begun any more. */
   readonly timeout: number;
@@ -65,11 +66,11 @@ const WORTH_A_FALLBACK = new Set(
 
 /**
  * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and
- * is measured; when it fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a
+ * is measured and traced; when it fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a
  * stream that breaks later has answered.
  */
 export function createModelCall(parts: ModelCallParts): Model {
-  const { info, acquire, metrics, logFailure, clock, timeout } = parts;
+  const { info, acquire, metrics, logFailure, tracing, clock, timeout } = parts;
 
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
     using chain = acquire();
@@ -80,7 +81,7 @@ export function createModelCall(parts: ModelCallParts): Model {
       try {
         attempt.enter();
         const model = endpoint.info.model;
-        const completion = await endpoint.client.complete({ ...request, model }, context);
+        const completion = await endpoint.client.complete({ ...request, model }, attempt.context);
         attempt.succeeded(completion.usage);
         return completion;
       } catch (thrown) {
@@ -100,7 +101,7 @@ export function createModelCall(parts: ModelCallParts): Model {
       try {
         attempt.enter();
         const model = endpoint.info.model;
-        for await (const chunk of endpoint.client.stream({ ...request, model }, context)) {
+        for await (const chunk of endpoint.client.stream({ ...request, model }, attempt.context)) {
           if (!attempt.hasAnswered) attempt.began();
           // Some servers report the running total with every chunk: only the last one counts.
           if (chunk.usage) attempt.usage = chunk.usage;
@@ -119,9 +120,18 @@ export function createModelCall(parts: ModelCallParts): Model {
   /** One endpoint being asked once. */
   function begin(
     { info: asked, circuit, label: model = asked.id, explain }: ModelEndpoint,
-    { signal, tenantId, answeredBy }: ModelCallContext,
+    context: ModelCallContext,
   ) {
+    const { signal, tenantId, answeredBy } = context;
     const start = clock.monotonic();
+    const span = tracing.startSpan(`chat ${model}`, context.traceHeaders, {
+      kind: 'client',
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': asked.provider,
+        'gen_ai.request.model': asked.model,
+      },
+    });
     const seconds = () => (clock.monotonic() - start) / 1000;
     let passage: Passage | undefined;
     /**
@@ -136,6 +146,8 @@ export function createModelCall(parts: ModelCallParts): Model {
     }
 
     const attempt = {
+      /** What the provider gets belongs to the span. */
+      context: { ...context, traceHeaders: span.headers() },
       hasAnswered: false,
       /** What the call consumed, where the provider says so. */
       usage: undefined as Usage | null | undefined,
@@ -177,7 +189,12 @@ export function createModelCall(parts: ModelCallParts): Model {
         if (attempt.usage) {
           metrics.tokens.inc({ model, kind: 'input' }, attempt.usage.prompt_tokens);
           metrics.tokens.inc({ model, kind: 'output' }, attempt.usage.completion_tokens);
+          span.set({
+            'gen_ai.usage.input_tokens': attempt.usage.prompt_tokens,
+            'gen_ai.usage.output_tokens': attempt.usage.completion_tokens,
+          });
         }
+        span.end(outcome === 'ok' ? undefined : outcome);
         metrics.requests.inc({ model, outcome });
         metrics.seconds.observe({ model }, seconds());
       },

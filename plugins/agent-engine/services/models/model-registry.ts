@@ -1,4 +1,4 @@
-import type { Clock, ResourceView } from 'agent-gateway';
+import type { Clock, ResourceView, Spans } from 'agent-gateway';
 import { type Model, type ModelClient, ModelErrors, type ModelInfo, type Models } from '../../contract.ts';
 import type { ConnectedModel } from './connect-model.ts';
 import type { LogModelFailure } from './failure-log.ts';
@@ -22,6 +22,7 @@ export interface ModelRegistryParts {
   readonly clock: Clock;
   readonly metrics: ModelMetrics;
   readonly logFailure: LogModelFailure;
+  readonly tracing: Spans;
   /** Milliseconds after which no fallback is begun any more. */
   readonly timeout: number;
 }
@@ -44,12 +45,12 @@ const MAX_NAMED = 20;
  *   any name). What the server does not know is `model_not_found`.
  */
 export function createModelRegistry(parts: ModelRegistryParts): Models {
-  const { server, demo, resources, clock, metrics, logFailure, timeout } = parts;
+  const { server, demo, resources, clock, metrics, logFailure, tracing, timeout } = parts;
   const start = clock.now();
   const isPassThrough = server !== undefined && !server.model;
 
   const modelOf = (info: ModelInfo, acquire: () => EndpointChain) =>
-    createModelCall({ info, acquire, metrics, logFailure, clock, timeout });
+    createModelCall({ info, acquire, metrics, logFailure, tracing, clock, timeout });
 
   function callOf(endpoint: ModelEndpoint): Model {
     const chain = singleEndpoint(endpoint);

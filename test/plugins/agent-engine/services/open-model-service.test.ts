@@ -3,6 +3,7 @@ import test from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
+import { withoutSpans } from '../../../../foundation/observability/tracing.ts';
 import { createDemoModel } from '../../../../plugins/agent-engine/services/models/demo-model.ts';
 import { modelMetrics } from '../../../../plugins/agent-engine/services/models/metrics.ts';
 import { openEmbeddings, openModels } from '../../../../plugins/agent-engine/services/open-model-service.ts';
@@ -27,6 +28,7 @@ const open = (settings: { api_url: string; api_key?: string }) =>
     clock,
     ids,
     metrics,
+    tracing: withoutSpans,
     log: pino({ enabled: false }),
     beforeCall: () => {},
   });

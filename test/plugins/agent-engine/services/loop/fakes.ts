@@ -1,5 +1,6 @@
 import type { ResourceView } from 'agent-gateway';
 import pino from 'pino';
+import { withoutSpans } from '../../../../../foundation/observability/tracing.ts';
 import type {
   AgentEvent,
   AgentResult,
@@ -303,6 +304,7 @@ export function loop({ script = [], scripts, info, tools = [], agents = [], lear
     openExperience: createExperience({ learners: () => learners, guard, clock, log }),
     guard,
     openGuards,
+    tracing: withoutSpans,
     clock,
     ids: fakeIds(),
     checkArguments: createArgumentCheck(),

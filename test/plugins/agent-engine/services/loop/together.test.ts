@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import test from 'ava';
 import pino from 'pino';
+import { withoutSpans } from '../../../../../foundation/observability/tracing.ts';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
@@ -45,12 +46,14 @@ eachDatabase(
       openExperience,
       receipts,
       database,
+      tracing: withoutSpans,
       clock,
       ids,
       checkArguments: createArgumentCheck(),
       models: createModelRegistry({
         metrics: modelMetrics(fakeMetrics()),
         logFailure: () => {},
+        tracing: withoutSpans,
         timeout: 1000,
         demo: createDemoModel({ clock, ids, chunkDelayMs: 0 }),
         clock,

@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { withoutSpans } from '../../../../../foundation/observability/tracing.ts';
 import { type ModelClient, ModelErrors } from '../../../../../plugins/agent-engine/contract.ts';
 import {
   admit,
@@ -132,6 +133,7 @@ function guarded(client: ModelClient, circuit: Circuit) {
     acquire: () => chain,
     metrics: modelMetrics(fakeMetrics()),
     logFailure: () => {},
+    tracing: withoutSpans,
     clock: systemClock,
     timeout: 1000,
   });

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
+import type { Spans } from '../../../../../foundation/observability/tracing.ts';
 import {
   type ChatChunk,
   type ModelClient,
@@ -25,11 +26,32 @@ const chunk = (total?: number): ChatChunk => ({
   ...(total !== undefined && { usage: usage(total) }),
 });
 
+/** Spans in the order of their begin, as one text each. */
+function traced() {
+  const spans: string[] = [];
+  const tracing: Spans = {
+    startSpan(name, parent, options) {
+      const place = spans.push('') - 1;
+      const note = (text: string) => {
+        spans[place] += text;
+      };
+      note(`${name} ${options?.kind} below ${parent?.traceparent} ${JSON.stringify(options?.attributes)}`);
+      return {
+        headers: () => ({ traceparent: `span-${place}` }),
+        set: (attributes) => note(` ${JSON.stringify(attributes)}`),
+        end: (failure = 'ok') => note(` ${failure}`),
+      };
+    },
+  };
+  return { spans, tracing };
+}
+
 /** A model whose stream takes a second before each item; an Error among them is thrown. */
 function observed(items: readonly (ChatChunk | Error)[], fallbacks: readonly ModelEndpoint[] = []) {
   let time = 0;
   let hasEnded = false;
   const measured: Measured[] = [];
+  const { spans, tracing } = traced();
   const client: ModelClient = {
     async complete() {
       time += 2000;
@@ -57,10 +79,11 @@ function observed(items: readonly (ChatChunk | Error)[], fallbacks: readonly Mod
     acquire: () => chain,
     metrics: modelMetrics(fakeMetrics(measured)),
     logFailure: createFailureLog(clock, { warn: (fields: object) => void lines.push(fields) } as never),
+    tracing,
     clock,
     timeout: 60_000,
   });
-  return { model, endpoint, measured, lines, hasEnded: () => hasEnded };
+  return { model, endpoint, measured, lines, spans, hasEnded: () => hasEnded };
 }
 
 const ended = (outcome: string, seconds: number): Measured[] => [
@@ -135,4 +158,30 @@ test('a stream that is left ends at its client, and one that is not read is neit
   const unread = observed([chunk()]);
   await unread.model.stream(ask(), context())[Symbol.asyncIterator]().return?.();
   t.deepEqual(unread.measured, []);
+});
+
+test('each endpoint that is asked has a span, with its tokens or its failure', async (t) => {
+  const asked: unknown[] = [];
+  const info = { id: 'second', provider: 'anthropic', model: 'n', owned_by: 'x', created: 0 };
+  const client: ModelClient = {
+    complete: async () => Promise.reject(new Error('not asked')),
+    async *stream(_, { traceHeaders }) {
+      asked.push(traceHeaders);
+      yield chunk(5);
+    },
+  };
+  const { model, spans } = observed([ModelErrors.upstream()], [{ info, client }]);
+  const traceHeaders = { traceparent: 'request' };
+  await collect(model.stream(ask(), { ...context(), traceHeaders }));
+  const attributes = (provider: string, name: string) =>
+    JSON.stringify({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': provider,
+      'gen_ai.request.model': name,
+    });
+  t.deepEqual(spans, [
+    `chat label client below request ${attributes('openai', 'm')} upstream`,
+    `chat second client below request ${attributes('anthropic', 'n')} {"gen_ai.usage.input_tokens":1,"gen_ai.usage.output_tokens":4} ok`,
+  ]);
+  t.deepEqual(asked, [{ traceparent: 'span-1' }]);
 });

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
+import { withoutSpans } from '../../../../../foundation/observability/tracing.ts';
 import type { ChatRequest, ModelClient } from '../../../../../plugins/agent-engine/contract.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
 import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
@@ -20,6 +21,7 @@ function registry(model?: string, client?: ModelClient, measured: Measured[] = [
     clock,
     metrics: modelMetrics(fakeMetrics(measured)),
     logFailure: () => {},
+    tracing: withoutSpans,
     timeout: 60_000,
   });
 }

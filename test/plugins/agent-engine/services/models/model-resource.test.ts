@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { createLogger } from '../../../../../foundation/observability/logger.ts';
+import { withoutSpans } from '../../../../../foundation/observability/tracing.ts';
 import { openResources } from '../../../../../foundation/resources/open-resources.ts';
 import type { ChatRequest, ModelInfo } from '../../../../../plugins/agent-engine/contract.ts';
 import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
@@ -54,6 +55,7 @@ async function started(
     clock: systemClock,
     ids: createIds(systemClock),
     metrics,
+    tracing: withoutSpans,
     log,
     circuits,
     beforeCall: () => {},
