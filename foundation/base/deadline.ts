@@ -44,3 +44,34 @@ export async function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): P
     signal.removeEventListener('abort', abort);
   }
 }
+
+/** How long one task may go on. */
+export interface Lifetime extends Disposable {
+  /** Aborts with the caller's reason, the error of the deadline, or what `abort` was given: the first counts. */
+  readonly signal: AbortSignal;
+  abort(reason: unknown): void;
+  /** Takes the deadline off; the caller's signal still counts. */
+  stopTimer(): void;
+  /** Lets go of timer and caller, as its disposal does. Calling again changes nothing. */
+  end(): void;
+}
+
+/** Begins one: until the caller's signal aborts, or `milliseconds` are over, which is the error `overdue`. */
+export function startLifetime(
+  caller: AbortSignal | undefined,
+  milliseconds: number,
+  overdue: () => Error,
+): Lifetime {
+  const controller = new AbortController();
+  const giveUp = () => controller.abort(caller?.reason);
+  const timer = setTimeout(() => controller.abort(overdue()), Math.min(milliseconds, LONGEST_DELAY_MS));
+  const stopTimer = () => clearTimeout(timer);
+  const end = () => {
+    stopTimer();
+    caller?.removeEventListener('abort', giveUp);
+  };
+  if (caller?.aborted) giveUp();
+  else caller?.addEventListener('abort', giveUp, { once: true });
+  const abort = (reason: unknown) => controller.abort(reason);
+  return { signal: controller.signal, abort, stopTimer, end, [Symbol.dispose]: end };
+}

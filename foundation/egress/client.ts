@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { Dispatcher } from 'undici';
+import { type Lifetime, orAborted, startLifetime } from '../base/deadline.ts';
 import type { Admission } from './admission.ts';
-import { type Connections, type Lifetime, startLifetime } from './connections.ts';
+import type { Connections } from './connections.ts';
 import type { Egress, EgressContext, EgressRequest, EgressResponse } from './egress.ts';
 import { connectionError, EgressErrors } from './errors.ts';
 import {
@@ -50,8 +51,11 @@ export function createClient(admission: Admission, connections: Connections): Cl
           throw EgressErrors.unreachable(`${target.host} sends interim answers without end.`);
       },
     });
-    sent.then((answer) => answer.body.once('close', release), release);
-    return life.race(sent, discard).catch((error: Error) => {
+    sent.then((answer) => {
+      answer.body.once('close', release);
+      if (life.signal.aborted) void discard(answer);
+    }, release);
+    return orAborted(sent, life.signal).catch((error: Error) => {
       throw life.signal.aborted ? life.signal.reason : connectionError(error, target);
     });
   }
@@ -60,7 +64,7 @@ export function createClient(admission: Admission, connections: Connections): Cl
     const { redirect = 'follow', redirects = DEFAULTS.redirects, account = tenantId } = request;
     let hop = firstHop(request);
     for (let followed = 0; ; followed += 1) {
-      await life.race(admission.admit(tenantId, hop.target));
+      await orAborted(admission.admit(tenantId, hop.target), life.signal);
       const answer = await send(tenantId, account, hop, life);
       try {
         const next =
@@ -76,12 +80,14 @@ export function createClient(admission: Admission, connections: Connections): Cl
         throw error;
       }
       // Its place has to be free before the next hop takes one.
-      await life.race(discard(answer));
+      await orAborted(discard(answer), life.signal);
     }
   }
 
   return async (tenantId, request) => {
-    const life = startLifetime(request.signal, request.timeout ?? DEFAULTS.timeout);
+    const timeout = request.timeout ?? DEFAULTS.timeout;
+    const overdue = () => EgressErrors.timeout(`The request took longer than ${timeout / 1000} s.`);
+    const life = startLifetime(request.signal, timeout, overdue);
     try {
       return await exchange(tenantId, request, life);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { within } from '../base/deadline.ts';
+import { type Lifetime, orAborted, startLifetime, within } from '../base/deadline.ts';
 import type { Ids } from '../base/ids.ts';
 import { assertOutsideTransaction } from '../data/transaction-guard.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -20,7 +20,7 @@ import type {
   LeaseWaitOptions,
   OpenLeases,
 } from './leases.ts';
-import { createWaitingLine, type Leave, WaitDeadline } from './waiting-line.ts';
+import { createWaitingLine, type Leave } from './waiting-line.ts';
 
 /** Milliseconds that the end may wait for the store. */
 const CLOSE_MS = 5_000;
@@ -70,7 +70,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
   const line = createWaitingLine();
   /** What wakes the waiter for a lease. */
   const wakes = new Map<string, () => void>();
-  const waiting = new Set<WaitDeadline>();
+  const waiting = new Set<Lifetime>();
   /** By ticket. */
   const held = new Map<string, HeldLease>();
   /** Questions to the store and leases that are being given back: the end waits for them. */
@@ -101,12 +101,12 @@ export function createLeases(parts: LeasesParts): OpenLeases {
 
   async function waitFor(request: LeaseRequest): Promise<Lease> {
     const started = clock.monotonic();
-    using deadline = new WaitDeadline(request);
+    using deadline = startLifetime(request.signal, request.wait, () => LeaseErrors.timeout());
     waiting.add(deadline);
     const observe = (error?: unknown) => metrics.waited(error, (clock.monotonic() - started) / 1_000);
     try {
-      const leave = await line.enter(labelOf(request), deadline);
-      const lease = await wait(newClaim(request), leave, deadline);
+      const leave = await line.enter(labelOf(request), deadline.signal);
+      const lease = await wait(newClaim(request), leave, deadline.signal);
       observe();
       return lease;
     } catch (error) {
@@ -168,7 +168,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
   }
 
   /** Asks until the lease is granted. Rejects with what ended the wait, LeaseErrors.full or LeaseErrors.unavailable. */
-  async function wait(claim: Claim, leave: Leave, deadline: WaitDeadline): Promise<Lease> {
+  async function wait(claim: Claim, leave: Leave, end: AbortSignal): Promise<Lease> {
     const label = labelOf(claim.ticket);
     let failingSince: number | undefined;
     let failure: unknown;
@@ -179,24 +179,24 @@ export function createLeases(parts: LeasesParts): OpenLeases {
         wakes.set(label, woken.resolve);
         let outcome: 'granted' | LeaseRefusal | undefined;
         try {
-          outcome = await deadline.race(ask(claim, true));
+          outcome = await orAborted(ask(claim, true), end);
           failingSince = undefined;
         } catch (error) {
-          if (!deadline.isOver) {
+          if (!end.aborted) {
             failure = error;
             failingSince ??= claim.asked;
             if (clock.monotonic() - failingSince >= GRACE_MS) throw unavailable(failure);
           }
         }
-        if (!deadline.isOver) {
+        if (!end.aborted) {
           if (outcome === 'granted') return hold(claim, leave);
           if (outcome === 'full') throw LeaseErrors.full();
-          await pause(asked, failingSince === undefined ? [woken.promise] : [], deadline);
+          await pause(asked, failingSince === undefined ? [woken.promise] : [], end);
         }
-        if (deadline.isOver) {
-          throw failingSince !== undefined && LeaseErrors.timeout.is(deadline.reason)
+        if (end.aborted) {
+          throw failingSince !== undefined && LeaseErrors.timeout.is(end.reason)
             ? unavailable(failure)
-            : deadline.reason;
+            : end.reason;
         }
       }
     } catch (error) {
@@ -208,11 +208,11 @@ export function createLeases(parts: LeasesParts): OpenLeases {
   }
 
   /** Resolves when it is time for the next question, or when the wait is over. */
-  async function pause(asked: number, wakes: Promise<void>[], deadline: WaitDeadline): Promise<void> {
+  async function pause(asked: number, wakes: Promise<void>[], end: AbortSignal): Promise<void> {
     const random = ids.bytes(1).readUInt8(0) / 255;
     const elapsed = Promise.withResolvers<void>();
     const timer = setTimeout(elapsed.resolve, backoffDelay(asked, POLL, random));
-    await deadline.race(Promise.race([...wakes, elapsed.promise])).catch(() => undefined);
+    await orAborted(Promise.race([...wakes, elapsed.promise]), end).catch(() => undefined);
     clearTimeout(timer);
   }
 
@@ -265,7 +265,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
 
   async function closeAll(): Promise<void> {
     for (const end of ends) end?.();
-    for (const deadline of waiting) deadline.end(closed());
+    for (const deadline of waiting) deadline.abort(closed());
     for (const lease of held.values()) lease.lose(closed());
     for (const lease of held.values()) void track(lease.release());
     const givenBack = async () => {

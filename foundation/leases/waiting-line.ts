@@ -1,4 +1,5 @@
-import { LeaseErrors, type LeaseRequest } from './lease-request.ts';
+import { orAborted } from '../base/deadline.ts';
+import { LeaseErrors } from './lease-request.ts';
 
 /** Ends a turn and lets the next one in; again is without effect. */
 export type Leave = () => void;
@@ -47,8 +48,8 @@ export function createWaitingLine() {
   return {
     tryEnter,
 
-    /** Waits for the turn. @throws LeaseErrors.tooManyWaiters, or what ended the wait */
-    async enter(lease: string, deadline: WaitDeadline): Promise<Leave> {
+    /** Waits for the turn. @throws LeaseErrors.tooManyWaiters, or the signal's reason when that ends the wait */
+    async enter(lease: string, signal: AbortSignal): Promise<Leave> {
       const line = leases.get(lease);
       if (line === undefined) return tryEnter(lease)!;
       if (line.size >= MAX_WAITERS || waiting >= MAX_WAITERS_IN_ALL) throw LeaseErrors.tooManyWaiters();
@@ -56,7 +57,7 @@ export function createWaitingLine() {
       line.add(admit);
       waiting += 1;
       try {
-        await deadline.race(promise);
+        await orAborted(promise, signal);
         return turn(lease);
       } catch (reason) {
         // The turn may have come in the same moment in which the wait ended: it goes to the next.
@@ -67,49 +68,4 @@ export function createWaitingLine() {
       }
     },
   };
-}
-
-/** How long one caller waits: until its time is over, its signal aborts, or the leases are closed. */
-export class WaitDeadline {
-  readonly #end = Promise.withResolvers<never>();
-  readonly #signal: AbortSignal | undefined;
-  readonly #timer: NodeJS.Timeout;
-  readonly #onAbort = () => this.end(this.#signal?.reason);
-  #isOver = false;
-  #reason: unknown;
-
-  constructor({ wait, signal }: Pick<LeaseRequest, 'wait' | 'signal'>) {
-    this.#signal = signal;
-    this.#end.promise.catch(() => {}); // it may end between two waits
-    this.#timer = setTimeout(() => this.end(LeaseErrors.timeout()), wait);
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (signal?.aborted === true) this.#onAbort();
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** Why the wait ended. */
-  get reason(): unknown {
-    return this.#reason;
-  }
-
-  /** Ends the wait now, with this reason; later ends are without effect. */
-  end(reason: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#reason = reason;
-    this.#end.reject(reason);
-  }
-
-  /** What `work` brings, or a rejection with the reason as soon as the wait ends. */
-  race<T>(work: Promise<T>): Promise<T> {
-    return Promise.race([this.#end.promise, work]);
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-  }
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { S3, S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
-import { DeadlineError, orAborted } from '../../base/deadline.ts';
+import { DeadlineError, orAborted, startLifetime } from '../../base/deadline.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { ObjectErrors } from '../object-errors.ts';
@@ -99,19 +99,13 @@ export async function call<T>(
   request: (abortSignal: AbortSignal) => Promise<T>,
   { signal, deadlineMs = DEADLINE_MS }: { signal?: AbortSignal | undefined; deadlineMs?: number } = {},
 ): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(
-    () => deadline.abort(new DeadlineError(`S3 did not answer within ${deadlineMs / 1000} s`)),
-    deadlineMs,
-  );
-  const either = signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]);
+  const overdue = () => new DeadlineError(`S3 did not answer within ${deadlineMs / 1000} s`);
+  using life = startLifetime(signal, deadlineMs, overdue);
   try {
-    return await orAborted(request(either), either);
+    return await orAborted(request(life.signal), life.signal);
   } catch (error) {
     // The SDK rejects with an error of its own when it is aborted.
-    throw either.aborted ? either.reason : error;
-  } finally {
-    clearTimeout(timer);
+    throw life.signal.aborted ? life.signal.reason : error;
   }
 }
 

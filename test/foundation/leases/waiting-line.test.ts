@@ -1,11 +1,11 @@
 import test from 'ava';
-import { createWaitingLine, WaitDeadline } from '../../../foundation/leases/waiting-line.ts';
+import { createWaitingLine } from '../../../foundation/leases/waiting-line.ts';
 
-const patient = (signal?: AbortSignal) => new WaitDeadline({ wait: 60_000, signal });
+/** Nobody gives up. */
+const patience = new AbortController().signal;
 
 test('ten thousand may wait for a key, and one more is refused', async (t) => {
   const line = createWaitingLine();
-  using patience = patient();
   const leave = await line.enter('k', patience);
   const waiting = Array.from({ length: 10_000 }, () => line.enter('k', patience));
   await t.throwsAsync(line.enter('k', patience), { code: 'lock.too-many-waiters' });
@@ -22,11 +22,9 @@ test('ten thousand may wait for a key, and one more is refused', async (t) => {
 
 test('who gives up in the moment of his turn leaves it to the next', async (t) => {
   const line = createWaitingLine();
-  using patience = patient();
   const controller = new AbortController();
-  using impatient = patient(controller.signal);
   const leave = await line.enter('k', patience);
-  const given = line.enter('k', impatient);
+  const given = line.enter('k', controller.signal);
   const next = line.enter('k', patience);
   controller.abort(new Error('gave up'));
   leave();
@@ -37,7 +35,6 @@ test('who gives up in the moment of his turn leaves it to the next', async (t) =
 
 test('leaving twice lets one in', async (t) => {
   const line = createWaitingLine();
-  using patience = patient();
   const leave = await line.enter('k', patience);
   const [second, third] = [line.enter('k', patience), line.enter('k', patience)];
   leave();
