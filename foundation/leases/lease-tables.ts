@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import { column, type Migration, type Registration } from '../data/database.ts';
+import { column, type Database, eraseExpired, type Migration, type Registration } from '../data/database.ts';
 
 /**
  * Slots under keys, made as they are needed and used again: that a holder has one row is what bounds the holders. Times
@@ -80,3 +80,21 @@ export const leaseRegistration: Registration = {
   ],
   migrations: [initial],
 };
+
+/** Milliseconds after their last use at which rows may go. */
+const REMEMBERED_MS = { slots: 3_600_000, tickets: 600_000 };
+
+/**
+ * Deletes slots that were not held for an hour, which are made again when they are needed, and tickets of processes
+ * that died.
+ */
+export async function sweepLeases(
+  database: Pick<Database, 'eraseOfAll' | 'clock'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const old = (rememberedMs: number) => ({
+    expiresAt: { $lt: (database.clock.now() - rememberedMs) * 1_000 },
+  });
+  await eraseExpired(database, SlotRow, old(REMEMBERED_MS.slots), signal);
+  await eraseExpired(database, TicketRow, old(REMEMBERED_MS.tickets), signal);
+}

@@ -7,7 +7,7 @@ import type { Redis } from '../redis/redis.ts';
 import { createLeases } from './create-leases.ts';
 import type { LeaseSignals } from './lease-signals.ts';
 import type { LeaseStore } from './lease-store.ts';
-import { leaseRegistration } from './lease-tables.ts';
+import { leaseRegistration, sweepLeases } from './lease-tables.ts';
 import type { OpenLeases } from './leases.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { createRedisFirstStore } from './redis-first-store.ts';
@@ -22,7 +22,7 @@ export interface OpenLeasesParts {
   readonly redis: Redis | undefined;
   /** Begins the keys in Redis: deployments that share one need one each. */
   readonly prefix: string;
-  readonly database: Pick<Database, 'register' | 'system' | 'family'>;
+  readonly database: Pick<Database, 'register' | 'system' | 'family' | 'eraseOfAll' | 'clock'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'warn' | 'debug'>;
@@ -45,8 +45,11 @@ export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
   const common = { clock, ids, log, metrics };
   await database.register(leaseRegistration);
   const table = createTableStore(database, clock);
+  const end = new AbortController();
   const sweep = setInterval(() => {
-    table.sweep().catch((err: unknown) => log.debug({ err }, 'old leases could not be swept'));
+    sweepLeases(database, end.signal).catch((err: unknown) =>
+      log.debug({ err }, 'old leases could not be swept'),
+    );
   }, SWEEP_MS);
   sweep.unref();
   const isAlone = redis === undefined && database.family === 'sqlite';
@@ -68,6 +71,7 @@ export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
     ...leases,
     async close() {
       clearInterval(sweep);
+      end.abort();
       unobserve?.();
       await leases.close();
     },

@@ -14,22 +14,13 @@ const ANSWER_MS = 4_000;
 const ROUNDS = 8;
 /** Slots that are made at one time. */
 const NEW_SLOTS = 32;
-/** Milliseconds after their last use at which rows may go. */
-const REMEMBERED_MS = { slots: 3_600_000, tickets: 600_000 };
-/** Rows of one statement of a sweep, and statements of one sweep; what is left is for the next. */
-const SWEEP = { batch: 500, batches: 200 };
-
-/** The store in tables of the database, which also deletes what is old. */
-export interface TableStore extends LeaseStore {
-  sweep(): Promise<void>;
-}
 
 /**
  * Leases in tables of the database (lease-tables.ts). The statement that grants is a single `update` of one row that is
  * free, so that of several processes one succeeds, and a slot has one holder because it is one row. In the usual case a
  * lease costs two statements: this one and the one of its release.
  */
-export function createTableStore(database: Pick<Database, 'system' | 'family'>, clock: Clock): TableStore {
+export function createTableStore(database: Pick<Database, 'system' | 'family'>, clock: Clock): LeaseStore {
   const { family } = database;
   const isMySql = family === 'mysql';
   const serverNow: Readonly<Record<Exclude<Family, 'sqlite'>, RawBuilder<number>>> = {
@@ -189,25 +180,6 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
     return 'held';
   }
 
-  async function sweepRows(table: string, columns: string, rememberedMs: number): Promise<void> {
-    const old = sql`from ${sql.table(table)} where expires_at < ${now()} - ${rememberedMs * 1_000}`;
-    const names = columns.split(', ');
-    const key =
-      names.length === 1 ? sql.ref(columns) : sql`(${sql.join(names.map((name) => sql.ref(name)))})`;
-    for (let batch = 0; batch < SWEEP.batches; batch += 1) {
-      const { rows } = await run(
-        sql<Record<string, unknown>>`select ${sql.raw(columns)} ${old} limit ${SWEEP.batch}`,
-      );
-      if (rows.length === 0) return;
-      const keys = rows.map((row) => sql`(${sql.join(names.map((name) => row[name]))})`);
-      // The condition again: a row of the list may have been taken meanwhile.
-      await run(
-        sql`delete ${old} and ${key} in (${family === 'sqlite' ? sql`values ${sql.join(keys)}` : sql.join(keys)})`,
-      );
-      if (rows.length < SWEEP.batch) return;
-    }
-  }
-
   return {
     isLeased: true,
 
@@ -258,15 +230,6 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
         sql<HeldName>`select name, note from kernel_leases where lease_key = ${key} and ${isLive()}`,
       );
       return rows.map(({ name, note }) => ({ name, note }));
-    },
-
-    /**
-     * Deletes slots that were not held for an hour, which are made again when they are needed, and tickets of processes
-     * that died.
-     */
-    async sweep() {
-      await sweepRows('kernel_leases', 'lease_key, slot', REMEMBERED_MS.slots);
-      await sweepRows('kernel_lease_tickets', 'id', REMEMBERED_MS.tickets);
     },
   };
 }

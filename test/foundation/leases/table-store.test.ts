@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Kysely, KyselyPlugin } from 'kysely';
 import { openDatabase } from '../../../foundation/data/database.ts';
-import { leaseRegistration } from '../../../foundation/leases/lease-tables.ts';
+import { leaseRegistration, sweepLeases } from '../../../foundation/leases/lease-tables.ts';
 import { createTableStore } from '../../../foundation/leases/table-store.ts';
 import { eachDatabase, type FreshDatabase, freshDatabase } from '../../support/databases.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
@@ -30,7 +30,8 @@ eachDatabase(test, 'a lease is kept at its key alone, compared to the last chara
 });
 
 eachDatabase(test, 'old slots and tickets are swept, and held or fresh ones are not', async (t, fresh) => {
-  const { leases, store } = await open(t, fresh);
+  const { database, leases } = await open(t, fresh);
+  const sweep = () => sweepLeases(database, new AbortController().signal);
   const take = (name: string) => leases.tryAcquire('k', { name, limit: 3 });
   const first = granted(await take('a'));
   granted(await take('b'));
@@ -39,7 +40,7 @@ eachDatabase(test, 'old slots and tickets are swept, and held or fresh ones are 
     (await fresh.ask("select slot from kernel_leases where lease_key = 'k' order by slot")).map(
       ({ slot }) => slot,
     );
-  await store.sweep();
+  await sweep();
   t.deepEqual(await slots(), [0, 1, 2], 'used within the hour');
   await fresh.ask('update kernel_leases set expires_at = 1 where slot <> 1');
   const old = Date.now() * 1_000 - 3_700_000_000;
@@ -50,7 +51,7 @@ eachDatabase(test, 'old slots and tickets are swept, and held or fresh ones are 
   await fresh.ask(
     `insert into kernel_lease_tickets (id, lease_key, name, position, expires_at) values ('t', 'old', '', 1, ${old})`,
   );
-  await store.sweep();
+  await sweep();
   t.deepEqual(await fresh.ask('select lease_key from kernel_leases'), [{ lease_key: 'k' }]);
   t.deepEqual(await slots(), [1]);
   t.deepEqual(await fresh.ask('select id from kernel_lease_tickets'), []);
