@@ -164,45 +164,35 @@ const folderOf = (tenantId: string) => `${ROOT}${tenantId === '' ? NO_TENANT : t
 
 const dayOf = (time: Date) => time.toISOString().slice(0, 10);
 
+/** The members of a record, each with its name in a line. */
+const NAMES = {
+  id: 'id',
+  tenantId: 'tenant_id',
+  userId: 'user_id',
+  action: 'action',
+  detail: 'detail',
+  requestId: 'request_id',
+  statusCode: 'status_code',
+  latencyMs: 'latency_ms',
+  createdAt: 'created_at',
+  sessionId: 'session_id',
+  sourceIp: 'source_ip',
+  userAgent: 'user_agent',
+  errorCode: 'error_code',
+  authMethod: 'auth_method',
+} as const satisfies Record<keyof AuditEntry, string>;
+const MEMBERS = Object.entries(NAMES) as readonly [keyof AuditEntry, string][];
+
 /** A record as a line, without its end. Pure. */
 export function lineOf(entry: AuditEntry): string {
-  return JSON.stringify({
-    id: entry.id,
-    tenant_id: entry.tenantId,
-    user_id: entry.userId,
-    action: entry.action,
-    detail: entry.detail,
-    request_id: entry.requestId,
-    status_code: entry.statusCode,
-    latency_ms: entry.latencyMs,
-    created_at: entry.createdAt,
-    session_id: entry.sessionId,
-    source_ip: entry.sourceIp,
-    user_agent: entry.userAgent,
-    error_code: entry.errorCode,
-    auth_method: entry.authMethod,
-  });
+  return JSON.stringify(Object.fromEntries(MEMBERS.map(([member, name]) => [name, entry[member]])));
 }
 
 /** The record of a line. Pure. */
 export function entryOfLine(line: string): AuditEntry {
   const is = JSON.parse(line);
-  return {
-    id: is.id,
-    tenantId: is.tenant_id,
-    userId: is.user_id,
-    action: is.action,
-    detail: is.detail,
-    requestId: is.request_id,
-    statusCode: is.status_code,
-    latencyMs: is.latency_ms,
-    createdAt: new Date(is.created_at),
-    sessionId: is.session_id,
-    sourceIp: is.source_ip,
-    userAgent: is.user_agent,
-    errorCode: is.error_code,
-    authMethod: is.auth_method,
-  };
+  const entry = Object.fromEntries(MEMBERS.map(([member, name]) => [member, is[name]]));
+  return { ...(entry as unknown as AuditEntry), createdAt: new Date(is.created_at) };
 }
 
 /** The line with a pseudonym in the place of a name; the same line where it does not name them. */

@@ -62,7 +62,7 @@ export class Segment {
   }
 
   /** Appends whole lines. Throws when the disk does not take them; then none of them is in the file. */
-  append(lines: string): number {
+  append(lines: string): void {
     const fd = this.#fd as number;
     const bytes = Buffer.from(lines);
     let written = 0;
@@ -73,7 +73,6 @@ export class Segment {
       throw error;
     }
     this.#size += written;
-    return written;
   }
 
   /** A full disk may have taken the first half of a line. Where it cannot be removed, nothing is written after it. */
