@@ -6,7 +6,7 @@ import type { GatewayError } from '../base/gateway-error.ts';
 import type { Ids } from '../base/ids.ts';
 import { throttledLog } from '../base/throttle.ts';
 import { renderError } from '../errors/render.ts';
-import type { HttpMetrics } from '../observability/call-metrics.ts';
+import type { CallSeries } from '../observability/call-series.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isAnswered, linger, REFUSED } from './early-answers.ts';
 import { STATUS_CODES } from './node-http.ts';
@@ -15,7 +15,7 @@ import { STATUS_CODES } from './node-http.ts';
 export interface RefusalParts {
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly http: HttpMetrics;
+  readonly http: CallSeries;
   readonly log: Logger;
 }
 

@@ -9,11 +9,8 @@ import {
   tenantLabel,
 } from './metric-registry.ts';
 
-/** Measures the HTTP requests (specification 1, Metrics). */
-export type HttpMetrics = CallSeries;
-
 /** `svc_http_requests_total{method,path,status,tenant_id}` and its companions. */
-export function createHttpMetrics(options: CallSeriesOptions): HttpMetrics {
+export function createHttpMetrics(options: CallSeriesOptions): CallSeries {
   return createCallSeries(options, {
     prefix: 'svc_http',
     title: 'HTTP',
@@ -30,28 +27,12 @@ export function createHttpMetrics(options: CallSeriesOptions): HttpMetrics {
   });
 }
 
-/** Measures the gRPC calls. */
-export interface GrpcMetrics {
-  /** A call is being served. */
-  began(): void;
-  /** Its status was sent, or its client has left. */
-  ended(call: EndedRpc): void;
-}
-
-/** What is counted of a gRPC call. */
-interface EndedRpc {
-  /** `svc.agent.v1.AgentService/GetAgent`, or `unmatched`: never a name that a client made up. */
-  readonly method: string;
-  /** gRPC status code. */
-  readonly code: number;
-  /** `undefined` or empty without a valid credential. */
-  readonly tenantId: string | undefined;
-  readonly seconds: number;
-}
-
-/** `svc_grpc_requests_total{method,code,tenant_id}` and its companions; `code` is the status's name (`NOT_FOUND`). */
-export function createGrpcMetrics(options: CallSeriesOptions): GrpcMetrics {
-  const series: CallSeries = createCallSeries(options, {
+/**
+ * `svc_grpc_requests_total{method,code,tenant_id}` and its companions. The path of a call is its method
+ * (`svc.agent.v1.AgentService/GetAgent`, or `unmatched`), and `code` the status's name (`NOT_FOUND`).
+ */
+export function createGrpcMetrics(options: CallSeriesOptions): CallSeries {
+  return createCallSeries(options, {
     prefix: 'svc_grpc',
     title: 'gRPC',
     pathLabel: (path) => path,
@@ -64,11 +45,6 @@ export function createGrpcMetrics(options: CallSeriesOptions): GrpcMetrics {
       tenant_id: tenant_id!,
     }),
   });
-  return {
-    began: series.began,
-    ended: ({ method, code, tenantId, seconds }) =>
-      series.ended({ method: 'POST', path: method, status: code, tenantId, seconds }),
-  };
 }
 
 /**

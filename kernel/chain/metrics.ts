@@ -1,8 +1,8 @@
-import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
+import type { CallSeries } from '../../foundation/observability/call-series.ts';
 import type { Middleware } from './request-state.ts';
 
 /** Counts and times the request under its route's pattern (specification 1, Metrics). */
-export function metrics(http: HttpMetrics): Middleware {
+export function metrics(http: CallSeries): Middleware {
   return function measureRequest(context, next) {
     const { state } = context;
     const method = context.req.method ?? 'GET';

@@ -3,7 +3,7 @@ import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { LogFailure } from '../../foundation/errors/failure-log.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
-import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
+import type { CallSeries } from '../../foundation/observability/call-series.ts';
 import type { Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
@@ -33,7 +33,7 @@ export interface ChainServices extends HandlerServices {
   readonly trail: AuditTrail;
   readonly limits: RequestLimits;
   readonly traces: Tracing;
-  readonly http: HttpMetrics;
+  readonly http: CallSeries;
   readonly origins: readonly string[];
   readonly logFailure: LogFailure;
   readonly access: Logging['access'];

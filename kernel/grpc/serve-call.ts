@@ -7,7 +7,7 @@ import { isInvalidValue } from '../../foundation/data/errors.ts';
 import type { CallEvents, CallStream } from '../../foundation/grpc/call-stream.ts';
 import { GrpcErrors } from '../../foundation/grpc/errors.ts';
 import type { WireStatus } from '../../foundation/grpc/grpc-js-seams.ts';
-import type { GrpcMetrics } from '../../foundation/observability/call-metrics.ts';
+import type { CallSeries } from '../../foundation/observability/call-series.ts';
 import { waitForRoom } from '../chain/audit.ts';
 import { createIdentify, isExempt } from '../chain/auth.ts';
 import { enterPlugin } from '../chain/enter.ts';
@@ -28,7 +28,7 @@ type HttpOnly = 'http' | 'origins' | 'hasStarted' | 'times' | 'bodies' | 'isStri
 
 /** Everything that the stages need: what those of HTTP have, and metrics of their own. */
 export interface GrpcChainServices extends Omit<ChainServices, HttpOnly> {
-  readonly grpc: GrpcMetrics;
+  readonly grpc: CallSeries;
 }
 
 /** Milliseconds that a client has to send the request of a method that takes one. */
@@ -106,9 +106,9 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
       const { status, duration } = outcome;
       const tenantId = state.tenant?.id;
       logCall(services.access, state, { method: 'GRPC', path, quiet: method?.rateLimit === 'none' }, outcome);
-      services.grpc.ended({ method: state.pattern, code: state.code, tenantId, seconds: duration / 1000 });
-      const { requestId, errorCode, code: grpcCode } = state;
-      state.trace.end({ status, route: state.pattern, requestId, tenantId, errorCode, grpcCode });
+      const { pattern: route, requestId, errorCode, code: grpcCode } = state;
+      services.grpc.ended({ method: '', path: route, status: grpcCode, tenantId, seconds: duration / 1000 });
+      state.trace.end({ status, route, requestId, tenantId, errorCode, grpcCode });
     });
     const timer = limitTime(state, method?.definition.timeout);
     void run(state, ending, clock.now()).finally(leave);
