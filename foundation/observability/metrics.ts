@@ -28,29 +28,17 @@ export interface CallReadings {
   readonly streams: () => number;
 }
 
-/** What the audit log reports of itself. */
-export interface AuditReadings {
-  /** Records that wait for the database in memory. */
-  readonly queued: number;
-  /** Bytes that wait in the local spool. */
-  readonly spooledBytes: number;
-  /** Records that were set aside since the database takes them never. */
-  readonly rejected: number;
-  /** Records that are nowhere. */
-  readonly lost: number;
-}
-
-const AUDIT: readonly (readonly [keyof AuditReadings, Reading['kind'], name: string, help: string])[] = [
-  ['queued', 'gauge', 'svc_audit_queued_records', 'Audit records in memory.'],
-  ['spooledBytes', 'gauge', 'svc_audit_spool_bytes', 'Bytes of audit records in the local spool.'],
-  [
-    'rejected',
+/** What the audit log reports of itself, by the name of its figure. */
+const AUDIT = {
+  queued: ['gauge', 'svc_audit_queued_records', 'Audit records in memory.'],
+  spooledBytes: ['gauge', 'svc_audit_spool_bytes', 'Bytes of audit records in the local spool.'],
+  rejected: [
     'counter',
     'svc_audit_rejected_total',
     'Audit records that the database refused for good, and that are set aside on the disk.',
   ],
-  ['lost', 'counter', 'svc_audit_lost_total', 'Audit records that neither the database nor the disk took.'],
-];
+  lost: ['counter', 'svc_audit_lost_total', 'Audit records that neither the database nor the disk took.'],
+} as const;
 
 export interface MetricsOptions {
   /** What this build calls itself. */
@@ -146,8 +134,7 @@ export function createMetrics(options: MetricsOptions) {
         read: () => [...generations().values()].reduce((sum, count) => sum + count, 0),
       });
     },
-    /** Adds what the audit log reports of itself, asked for when the registry is read. */
-    /** What calls under way hold. */
+    /** Adds what calls under way hold. */
     watchCalls({ bodyBytes, streams }: CallReadings): void {
       reading({
         name: 'svc_http_body_bytes_in_flight',
@@ -162,8 +149,10 @@ export function createMetrics(options: MetricsOptions) {
         read: streams,
       });
     },
-    watchAudit(audit: () => AuditReadings): void {
-      for (const [of, kind, name, help] of AUDIT) reading({ kind, name, help, read: () => audit()[of] });
+    /** Adds what the audit log reports of itself, asked for when the registry is read. */
+    watchAudit(audit: () => Readonly<Record<keyof typeof AUDIT, number>>): void {
+      for (const [of, [kind, name, help]] of Object.entries(AUDIT))
+        reading({ kind, name, help, read: () => audit()[of as keyof typeof AUDIT] });
     },
     /** Everything in the Prometheus text format 0.0.4. */
     text: () => prometheus.metrics(),
