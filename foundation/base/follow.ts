@@ -216,7 +216,6 @@ export interface StatesOptions<S> {
   readonly settle: number;
   /** Milliseconds between looks without any notice. */
   readonly poll: number;
-  readonly watch?: WatchFolder;
 }
 
 /** Follows states of things in folders from now on until the signal aborts. Half-written states are not reported. */

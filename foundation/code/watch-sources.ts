@@ -17,7 +17,7 @@ export type FolderEvent =
   | { readonly kind: 'found' | 'edited'; readonly name: string }
   | { readonly kind: 'gone'; readonly name: string };
 
-/** How the folders are watched. Times are milliseconds. */
+/** How the folders are watched. */
 export interface WatchOptions {
   readonly folders: SourceFolders;
   /** Follow the code of every plugin, with a notice from the file system for each edit. */
@@ -28,18 +28,18 @@ export interface WatchOptions {
   handle(event: FolderEvent): Promise<void>;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** A state counts when two looks this far apart agree: a folder is copied file by file. Default 200. */
-  readonly settle?: number;
-  /** Between looks without any notice. Default 1000. */
-  readonly poll?: number;
 }
+
+/** A state counts when two looks this many milliseconds apart agree: a folder is copied file by file. */
+const SETTLE_MS = 200;
+/** Between looks without any notice. */
+const POLL_MS = 1_000;
 
 /**
  * Reports which plugin folders come and go, and whose code changes, until the signal aborts. What changed since the
  * plugins were imported is reported like any later change.
  */
-export function watchSources({ folders, code, follows, handle, log, signal, ...times }: WatchOptions): void {
-  const { settle = 200, poll = 1000 } = times;
+export function watchSources({ folders, code, follows, handle, log, signal }: WatchOptions): void {
   let failure = '';
   followStates<string>({
     async look(reported) {
@@ -68,8 +68,8 @@ export function watchSources({ folders, code, follows, handle, log, signal, ...t
       if (codes !== '') log.warn({ code: codes }, 'a plugin folder cannot be watched, and is polled');
     },
     signal,
-    settle,
-    poll,
+    settle: SETTLE_MS,
+    poll: POLL_MS,
   });
 }
 

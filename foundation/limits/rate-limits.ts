@@ -27,9 +27,10 @@ export interface RateLimitsOptions {
   /** Name of the deployment: others on the same Redis count for themselves. Default `agent-gateway`. */
   readonly deployment?: string;
   readonly clock: Clock;
-  /** Callers per window that this process remembers in each half of its memory; default 50 000. */
-  readonly maxKeys?: number;
 }
+
+/** Callers per window that this process remembers in each half of its memory. */
+const MAX_KEYS = 50_000;
 
 /** How long a request may wait for Redis. */
 const ANSWER_MS = 100;
@@ -86,13 +87,13 @@ return used + 1
  * store.
  */
 export function createRateLimits(options: RateLimitsOptions) {
-  const { redis, deployment = 'agent-gateway', clock, maxKeys = 50_000 } = options;
+  const { redis, deployment = 'agent-gateway', clock } = options;
   const memory: Record<RateWindow, MemoryWindow> = {
-    tenant: new MemoryWindow(maxKeys),
-    user: new MemoryWindow(maxKeys),
-    anonymous: new MemoryWindow(maxKeys),
-    bootstrap: new MemoryWindow(maxKeys),
-    route: new MemoryWindow(maxKeys),
+    tenant: new MemoryWindow(MAX_KEYS),
+    user: new MemoryWindow(MAX_KEYS),
+    anonymous: new MemoryWindow(MAX_KEYS),
+    bootstrap: new MemoryWindow(MAX_KEYS),
+    route: new MemoryWindow(MAX_KEYS),
   };
   let pausedUntil = Number.NEGATIVE_INFINITY;
   redis?.onChange(() => {

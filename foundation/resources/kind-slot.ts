@@ -29,7 +29,6 @@ export interface LiveEntry {
  */
 export class KindSlot {
   readonly definition: Kind;
-  readonly plugin: string;
   readonly log: Logger;
   /** Every version of it that is not disposed yet. */
   readonly versions = new Set<Version>();
@@ -39,9 +38,8 @@ export class KindSlot {
   readonly #listeners = new Set<() => void>();
   #live: ReadonlyMap<string, LiveEntry> = new Map();
 
-  constructor(definition: Kind, plugin: string, log: Logger) {
+  constructor(definition: Kind, log: Logger) {
     this.definition = definition;
-    this.plugin = plugin;
     this.log = log;
     this.#check = createValidator(closedSchema(definition.spec), 'spec');
     this.view = this.#createView();

@@ -3,7 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 import { parseSourceFile, type SourceDocument, type SourceFile } from './document.ts';
 import type { Resource, ResourceProblem } from './kind.ts';
 import type { KindSlot, LiveEntry } from './kind-slot.ts';
-import { missing, type Plan, plan, type Refusal, soundness } from './plan.ts';
+import { missing, plan, type Refusal, soundness } from './plan.ts';
 import type { LocatedProblem } from './problem.ts';
 import type { ResourceLimits, ResourceTimes } from './resources.ts';
 import { type StageResult, stage } from './stage.ts';
@@ -21,7 +21,6 @@ interface LiveResourcesParts {
 export interface Staged {
   readonly files: readonly SourceFile[];
   readonly kinds: ReadonlyMap<string, KindSlot>;
-  readonly plan: Plan;
   readonly result: StageResult;
 }
 
@@ -75,9 +74,8 @@ export class LiveResources {
   ): Promise<Staged> {
     const { limits, clock } = this.#parts;
     const previous = this.#entries;
-    const planned = plan({ previous, files, kinds, limit: limits.problems });
     const result = await stage({
-      plan: planned,
+      plan: plan({ previous, files, kinds, limit: limits.problems }),
       previous,
       isSound: soundness(kinds),
       failed: this.#failed,
@@ -87,7 +85,7 @@ export class LiveResources {
       life: this.#life,
       nextGeneration: () => ++this.#generation,
     });
-    return { files, kinds, plan: planned, result };
+    return { files, kinds, result };
   }
 
   /** Makes a staged set the live one. Kinds that left keep what they had, until they are retired. */

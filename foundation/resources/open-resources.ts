@@ -167,7 +167,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
           `${plugin} registers the kind ${definition.kind}, which is no name for one: it begins with a capital and has only letters and digits, like NotePreset`,
         );
       }
-      const slot = new KindSlot(definition, plugin, log);
+      const slot = new KindSlot(definition, log);
       const registration: KindRegistration<T> = {
         kind: definition.kind,
         plugin,

@@ -62,10 +62,6 @@ export type DiskWatch = ReturnType<typeof watchDisk>;
 export function watchDisk(clock: Pick<Clock, 'monotonic'>) {
   let failure: Error | undefined;
   let failedAt = 0;
-  const current = () => {
-    if (failure !== undefined && clock.monotonic() - failedAt > HELD_MS) failure = undefined;
-    return failure;
-  };
   return {
     /** Notes a failure of the disk, and no other error. */
     failed(error: unknown): void {
@@ -78,14 +74,12 @@ export function watchDisk(clock: Pick<Clock, 'monotonic'>) {
     stored(): void {
       failure = undefined;
     },
-    /** True from a failure on until something is stored, or until a minute has passed without another failure. */
-    get isFailing(): boolean {
-      return current() !== undefined;
-    },
-    /** @throws database.unavailable while it is failing */
+    /**
+     * @throws database.unavailable from a failure on until something is stored, or a minute has passed without another
+     * failure
+     */
     assertWritable(): void {
-      const found = current();
-      if (found !== undefined) throw found;
+      if (failure !== undefined && clock.monotonic() - failedAt <= HELD_MS) throw failure;
     },
   };
 }

@@ -47,7 +47,7 @@ function createLive() {
   const { log } = memoryLog();
   const live = new LiveResources({ limits: RESOURCE_LIMITS, times: RESOURCE_TIMES, clock: systemClock, log });
   const disposed: string[] = [];
-  const slot = () => new KindSlot(thingKind({ built: [], disposed }), 'tester', log);
+  const slot = () => new KindSlot(thingKind({ built: [], disposed }), log);
   return { live, slot, disposed };
 }
 
@@ -151,7 +151,7 @@ test('nothing is built when nothing changed', async (t) => {
   const { log } = memoryLog();
   const built: string[] = [];
   const live = new LiveResources({ limits: RESOURCE_LIMITS, times: RESOURCE_TIMES, clock: systemClock, log });
-  const slot = new KindSlot(thingKind({ built, disposed: [] }), 'tester', log);
+  const slot = new KindSlot(thingKind({ built, disposed: [] }), log);
   const files = new Map([
     ['1.yaml', thing('a', { text: 'a', needs: ['b'] })],
     ['2.yaml', thing('b', { text: 'b' })],
