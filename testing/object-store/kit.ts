@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { ObjectSpace, Objects } from '../../foundation/objects/objects.ts';
-import type { Assertions } from './assertions.ts';
 
 /** One form of object storage. */
 export interface Form {
@@ -13,7 +13,7 @@ export interface Form {
 export interface Checks {
   readonly form: Form;
   /** One check, with the empty space of a tenant of its own. */
-  each(title: string, run: (t: Assertions, space: ObjectSpace) => Promise<void>): void;
+  each(title: string, run: (space: ObjectSpace) => Promise<void>): void;
   /** Resolves when nothing is unfinished any more. */
   noneUnfinished(): Promise<void>;
 }
@@ -34,21 +34,15 @@ export async function allKeys(space: ObjectSpace, prefix: string, limit: number)
 
 /** Lets all write at one time and returns those that succeeded; the others must have been refused with `code`. */
 export async function race<T>(
-  t: Assertions,
   writers: readonly T[],
   code: string,
   write: (writer: T) => Promise<unknown>,
 ): Promise<T[]> {
   const results = await Promise.allSettled(writers.map(write));
   for (const result of results) {
-    if (result.status === 'rejected') t.is((result.reason as GatewayError).code, code);
+    if (result.status === 'rejected') assert.equal((result.reason as GatewayError).code, code);
   }
   return writers.filter((_, i) => results[i]?.status === 'fulfilled');
-}
-
-/** So many zero bytes, in pieces. */
-export function* zeros(size: number): Generator<Buffer> {
-  for (let left = size; left > 0; left -= 65_536) yield Buffer.alloc(Math.min(left, 65_536));
 }
 
 /** So many times a letter, in pieces. */

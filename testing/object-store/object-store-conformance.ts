@@ -7,7 +7,6 @@ import { openObjects } from '../../foundation/objects/open-objects.ts';
 import { createLogger } from '../../foundation/observability/logger.ts';
 import type { ConformanceCheck } from '../conformance/conformance.ts';
 import { until } from '../until.ts';
-import { assertions } from './assertions.ts';
 import { belongingChecks } from './belonging.ts';
 import type { Checks, Form } from './kit.ts';
 import { listingChecks } from './listing.ts';
@@ -68,7 +67,7 @@ export function objectsConformance(form: Form): readonly ObjectStoreCheck[] {
   const checks: Checks = {
     form,
     each: (title, run) =>
-      declared.push({ title, run: () => run(assertions, form.objects().forTenant(`t-${randomUUID()}`)) }),
+      declared.push({ title, run: () => run(form.objects().forTenant(`t-${randomUUID()}`)) }),
     noneUnfinished: async () => {
       if (unfinished !== undefined) await until(async () => (await unfinished()) === 0);
     },

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { until } from '../until.ts';
@@ -5,7 +6,7 @@ import { type Checks, letters, MIB } from './kit.ts';
 
 /** A reader has one version, whole or the range of it that was asked for. */
 export function readingChecks({ each }: Checks): void {
-  each('a range is served with both of its ends', async (t, space) => {
+  each('a range is served with both of its ends', async (space) => {
     await space.put('digits', '0123456789');
     const cases = [
       [{ start: 0, end: 0 }, '0'],
@@ -17,12 +18,12 @@ export function readingChecks({ each }: Checks): void {
     ] as const;
     for (const [range, expected] of cases) {
       const found = await space.get('digits', { range });
-      t.is(await text(found!.body), expected);
-      t.is(found!.info.size, 10);
+      assert.equal(await text(found!.body), expected);
+      assert.equal(found!.info.size, 10);
     }
   });
 
-  each('a range that the object does not have is refused', async (t, space) => {
+  each('a range that the object does not have is refused', async (space) => {
     await space.put('digits', '0123456789');
     await space.put('empty', '');
     for (const range of [
@@ -32,22 +33,22 @@ export function readingChecks({ each }: Checks): void {
       { start: -1 },
       { start: 0.5 },
     ]) {
-      await t.throwsAsync(space.get('digits', { range }), { code: 'objects.range-not-satisfiable' });
+      await assert.rejects(space.get('digits', { range }), { code: 'objects.range-not-satisfiable' });
     }
-    await t.throwsAsync(space.get('empty', { range: { start: 0 } }), {
+    await assert.rejects(space.get('empty', { range: { start: 0 } }), {
       code: 'objects.range-not-satisfiable',
     });
   });
 
-  each('a text above its limit is refused', async (t, space) => {
+  each('a text above its limit is refused', async (space) => {
     await space.put('text', 'four');
-    t.is(await space.text('text', 4), 'four');
-    await t.throwsAsync(space.text('text', 3), { code: 'objects.too-large' });
+    assert.equal(await space.text('text', 4), 'four');
+    await assert.rejects(space.text('text', 3), { code: 'objects.too-large' });
     await space.put('bytes', Buffer.from([0x61, 0xff, 0x62]));
-    t.is(await space.text('bytes', 10), 'a\ufffdb');
+    assert.equal(await space.text('bytes', 10), 'a\ufffdb');
   });
 
-  each('while writers replace an object every reader has one of them whole', async (t, space) => {
+  each('while writers replace an object every reader has one of them whole', async (space) => {
     const size = 300_000;
     let isWriting = true;
     await space.put('shared', Buffer.alloc(size, 'a'));
@@ -58,8 +59,8 @@ export function readingChecks({ each }: Checks): void {
       while (isWriting) {
         const found = (await space.get('shared'))!;
         const bytes = await buffer(found.body);
-        t.is(bytes.length, found.info.size);
-        t.true(bytes.equals(Buffer.alloc(bytes.length, bytes[0])));
+        assert.equal(bytes.length, found.info.size);
+        assert.ok(bytes.equals(Buffer.alloc(bytes.length, bytes[0])));
       }
     };
     const readers = [read(), read()];
@@ -68,29 +69,26 @@ export function readingChecks({ each }: Checks): void {
     await Promise.all(readers);
   });
 
-  each(
-    'a slow reader has the old bytes whole though the object is replaced and deleted',
-    async (t, space) => {
-      const size = 8 * MIB;
-      await space.put('a', Buffer.alloc(size, 'o'));
-      const { body } = (await space.get('a'))!;
-      const { body: half } = (await space.get('a', { range: { start: size / 2 } }))!;
-      const reader = body[Symbol.asyncIterator]();
-      let read = ((await reader.next()).value as Buffer).length;
-      await space.put('a', 'new');
-      t.true(await space.delete('a'));
-      for (;;) {
-        const { done, value } = await reader.next();
-        if (done) break;
-        t.true((value as Buffer).equals(Buffer.alloc((value as Buffer).length, 'o')));
-        read += (value as Buffer).length;
-      }
-      t.is(read, size);
-      t.true((await buffer(half)).equals(Buffer.alloc(size / 2, 'o')));
-    },
-  );
+  each('a slow reader has the old bytes whole though the object is replaced and deleted', async (space) => {
+    const size = 8 * MIB;
+    await space.put('a', Buffer.alloc(size, 'o'));
+    const { body } = (await space.get('a'))!;
+    const { body: half } = (await space.get('a', { range: { start: size / 2 } }))!;
+    const reader = body[Symbol.asyncIterator]();
+    let read = ((await reader.next()).value as Buffer).length;
+    await space.put('a', 'new');
+    assert.equal(await space.delete('a'), true);
+    for (;;) {
+      const { done, value } = await reader.next();
+      if (done) break;
+      assert.ok((value as Buffer).equals(Buffer.alloc((value as Buffer).length, 'o')));
+      read += (value as Buffer).length;
+    }
+    assert.equal(read, size);
+    assert.ok((await buffer(half)).equals(Buffer.alloc(size / 2, 'o')));
+  });
 
-  each('an aborted reader is notified, also when it has not begun', async (t, space) => {
+  each('an aborted reader is notified, also when it has not begun', async (space) => {
     await space.put('a', Buffer.alloc(4 * MIB));
     for (const hasBegun of [true, false]) {
       const stop = new AbortController();
@@ -99,7 +97,7 @@ export function readingChecks({ each }: Checks): void {
       if (hasBegun) await reader.next();
       stop.abort();
       await until(() => body.destroyed);
-      await t.throwsAsync(async () => {
+      await assert.rejects(async () => {
         while (!(await reader.next()).done);
       });
     }
