@@ -1,9 +1,11 @@
-import type { Compilable, DropIndexBuilder, Kysely, SchemaModule } from 'kysely';
+import type { Compilable, CreateIndexBuilder, DropIndexBuilder, Kysely, SchemaModule } from 'kysely';
 import type { ColumnTypes } from './columns.ts';
 
 /** The schema statements that a migration is made of. Tables get the family's character set automatically. */
 export interface MigrationSchema
   extends Pick<SchemaModule, 'createTable' | 'alterTable' | 'dropTable' | 'createIndex'> {
+  /** The index `<table>_<name>` of these columns. */
+  index(table: string, name: string, columns: readonly string[]): CreateIndexBuilder<string>;
   /** MySQL's indexes belong to their table; elsewhere the name is enough. */
   dropIndex(name: string, table: string): DropIndexBuilder;
 }
@@ -24,7 +26,7 @@ export type MigrationQueries = Kysely<any>;
  *       .addColumn('id', types.id, (column) => column.notNull().primaryKey())
  *       .addColumn('tenant_id', types.tenant, (column) => column.notNull())
  *       .addColumn('created_at', types.time, (column) => column.notNull()),
- *     schema.createIndex('notes_tenant').on('notes').columns(['tenant_id', 'created_at']),
+ *     schema.index('notes', 'tenant', ['tenant_id', 'created_at']),
  *   ],
  * };
  */

@@ -32,10 +32,7 @@ export const initial: Migration = {
       .addColumn('comment', types.string(1000), (is) => is.notNull())
       .addColumn('rated_at', types.time, (is) => is.notNull())
       .addPrimaryKeyConstraint('feedback_ratings_pkey', ['tenant_id', 'message_id', 'user_id']),
-    schema
-      .createIndex('feedback_ratings_rated')
-      .on('feedback_ratings')
-      .columns(['tenant_id', 'rated_at', 'message_id', 'user_id']),
+    schema.index('feedback_ratings', 'rated', ['tenant_id', 'rated_at', 'message_id', 'user_id']),
   ],
 };
 

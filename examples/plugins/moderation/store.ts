@@ -21,6 +21,6 @@ export const initial: Migration = {
       .addColumn('id', types.id, (is) => is.notNull().primaryKey())
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
       .addColumn('action', types.string(16), (is) => is.notNull()),
-    schema.createIndex('moderation_findings_tenant').on('moderation_findings').columns(['tenant_id', 'id']),
+    schema.index('moderation_findings', 'tenant', ['tenant_id', 'id']),
   ],
 };

@@ -35,6 +35,6 @@ export const initial: Migration = {
       .addColumn('text', types.text, (is) => is.notNull())
       .addColumn('received_at', types.time, (is) => is.notNull())
       .addPrimaryKeyConstraint('teams_bot_messages_pkey', ['tenant_id', 'hook', 'id']),
-    schema.createIndex('teams_bot_messages_state').on('teams_bot_messages').columns(['state', 'received_at']),
+    schema.index('teams_bot_messages', 'state', ['state', 'received_at']),
   ],
 };

@@ -136,6 +136,11 @@ export function schemaOf(family: Family, queries: MigrationQueries, tableOptions
     alterTable: (table) => schema.alterTable(table),
     dropTable: (table) => schema.dropTable(table),
     createIndex: (name) => schema.createIndex(name),
+    index: (table, name, columns) =>
+      schema
+        .createIndex(`${table}_${name}`)
+        .on(table)
+        .columns([...columns]),
     dropIndex: (name, table) =>
       family === 'mysql' ? schema.dropIndex(name).on(table) : schema.dropIndex(name),
   };

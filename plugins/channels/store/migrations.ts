@@ -17,8 +17,8 @@ const initial: Migration = {
       .addColumn('enabled', types.boolean, (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull()),
-    schema.createIndex('channel_apps_tenant').on('channel_apps').columns(['tenant_id', 'id']),
-    schema.createIndex('channel_apps_key').unique().on('channel_apps').columns(['platform', 'app_key']),
+    schema.index('channel_apps', 'tenant', ['tenant_id', 'id']),
+    schema.index('channel_apps', 'key', ['platform', 'app_key']).unique(),
 
     schema
       .createTable('channel_bindings')
@@ -31,13 +31,9 @@ const initial: Migration = {
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('last_login_at', types.time, (is) => is.notNull())
       .addColumn('revoked_at', types.time),
-    schema.createIndex('channel_bindings_tenant').on('channel_bindings').columns(['tenant_id', 'id']),
-    schema.createIndex('channel_bindings_user').on('channel_bindings').columns(['tenant_id', 'user_id']),
-    schema
-      .createIndex('channel_bindings_hash')
-      .unique()
-      .on('channel_bindings')
-      .columns(['tenant_id', 'channel_app_id', 'provider_user_hash']),
+    schema.index('channel_bindings', 'tenant', ['tenant_id', 'id']),
+    schema.index('channel_bindings', 'user', ['tenant_id', 'user_id']),
+    schema.index('channel_bindings', 'hash', ['tenant_id', 'channel_app_id', 'provider_user_hash']).unique(),
 
     schema
       .createTable('channel_links')
@@ -46,8 +42,8 @@ const initial: Migration = {
       .addColumn('channel_app_id', types.id, (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('expires_at', types.time, (is) => is.notNull()),
-    schema.createIndex('channel_links_app').on('channel_links').columns(['tenant_id', 'channel_app_id']),
-    schema.createIndex('channel_links_expiry').on('channel_links').columns(['expires_at']),
+    schema.index('channel_links', 'app', ['tenant_id', 'channel_app_id']),
+    schema.index('channel_links', 'expiry', ['expires_at']),
 
     schema
       .createTable('channel_states')
@@ -59,8 +55,8 @@ const initial: Migration = {
       .addColumn('return_to', types.text, (is) => is.notNull())
       .addColumn('link_created_at', types.time, (is) => is.notNull())
       .addColumn('expires_at', types.time, (is) => is.notNull()),
-    schema.createIndex('channel_states_app').on('channel_states').columns(['tenant_id', 'channel_app_id']),
-    schema.createIndex('channel_states_expiry').on('channel_states').columns(['expires_at']),
+    schema.index('channel_states', 'app', ['tenant_id', 'channel_app_id']),
+    schema.index('channel_states', 'expiry', ['expires_at']),
 
     schema
       .createTable('channel_sessions')
@@ -71,12 +67,9 @@ const initial: Migration = {
       .addColumn('csrf_hash', types.string(64), (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('expires_at', types.time, (is) => is.notNull()),
-    schema.createIndex('channel_sessions_user').on('channel_sessions').columns(['tenant_id', 'user_id']),
-    schema
-      .createIndex('channel_sessions_app')
-      .on('channel_sessions')
-      .columns(['tenant_id', 'channel_app_id']),
-    schema.createIndex('channel_sessions_expiry').on('channel_sessions').columns(['expires_at']),
+    schema.index('channel_sessions', 'user', ['tenant_id', 'user_id']),
+    schema.index('channel_sessions', 'app', ['tenant_id', 'channel_app_id']),
+    schema.index('channel_sessions', 'expiry', ['expires_at']),
   ],
 };
 

@@ -31,18 +31,10 @@ const initial: Migration = {
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull()),
     schema
-      .createIndex('evolution_genes_key')
-      .unique()
-      .on('evolution_genes')
-      .columns(['tenant_id', 'agent_name', 'task_class', 'component', 'source']),
-    schema
-      .createIndex('evolution_genes_confidence')
-      .on('evolution_genes')
-      .columns(['tenant_id', 'confidence', 'id']),
-    schema
-      .createIndex('evolution_genes_updated')
-      .on('evolution_genes')
-      .columns(['tenant_id', 'updated_at', 'id']),
+      .index('evolution_genes', 'key', ['tenant_id', 'agent_name', 'task_class', 'component', 'source'])
+      .unique(),
+    schema.index('evolution_genes', 'confidence', ['tenant_id', 'confidence', 'id']),
+    schema.index('evolution_genes', 'updated', ['tenant_id', 'updated_at', 'id']),
 
     schema
       .createTable('evolution_tombstones')
@@ -51,11 +43,7 @@ const initial: Migration = {
       .addColumn('content_hash', types.string(64), (is) => is.notNull())
       .addColumn('reason', types.string(500), (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('evolution_tombstones_hash')
-      .unique()
-      .on('evolution_tombstones')
-      .columns(['tenant_id', 'content_hash']),
+    schema.index('evolution_tombstones', 'hash', ['tenant_id', 'content_hash']).unique(),
 
     schema
       .createTable('evolution_tasks')
@@ -71,14 +59,8 @@ const initial: Migration = {
       .addColumn('outcome', types.boolean)
       .addColumn('is_counted', types.boolean, (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('evolution_tasks_window')
-      .on('evolution_tasks')
-      .columns(['tenant_id', 'agent_name', 'id']),
-    schema
-      .createIndex('evolution_tasks_fresh')
-      .on('evolution_tasks')
-      .columns(['is_counted', 'tenant_id', 'agent_name', 'id']),
+    schema.index('evolution_tasks', 'window', ['tenant_id', 'agent_name', 'id']),
+    schema.index('evolution_tasks', 'fresh', ['is_counted', 'tenant_id', 'agent_name', 'id']),
 
     schema
       .createTable('evolution_learners')
@@ -88,11 +70,7 @@ const initial: Migration = {
       .addColumn('classes', types.json, (is) => is.notNull())
       .addColumn('tasks_since', types.integer, (is) => is.notNull().defaultTo(0))
       .addColumn('updated_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('evolution_learners_agent')
-      .unique()
-      .on('evolution_learners')
-      .columns(['tenant_id', 'agent_name']),
+    schema.index('evolution_learners', 'agent', ['tenant_id', 'agent_name']).unique(),
 
     schema
       .createTable('evolution_outcomes')
@@ -103,11 +81,7 @@ const initial: Migration = {
       .addColumn('arm', types.string(8), (is) => is.notNull())
       .addColumn('tasks', types.integer, (is) => is.notNull().defaultTo(0))
       .addColumn('successes', types.integer, (is) => is.notNull().defaultTo(0)),
-    schema
-      .createIndex('evolution_outcomes_key')
-      .unique()
-      .on('evolution_outcomes')
-      .columns(['tenant_id', 'agent_name', 'day', 'arm']),
+    schema.index('evolution_outcomes', 'key', ['tenant_id', 'agent_name', 'day', 'arm']).unique(),
 
     schema
       .createTable('evolution_sharing_global')
@@ -128,23 +102,14 @@ const initial: Migration = {
       .addColumn('reason', types.string(500))
       .addColumn('updated_by', types.string(256), (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('evolution_sharing_tenant_version')
-      .unique()
-      .on('evolution_sharing_tenant')
-      .columns(['tenant_id', 'version']),
+    schema.index('evolution_sharing_tenant', 'version', ['tenant_id', 'version']).unique(),
   ],
 };
 
 /** When a contributor revokes a content, its copies are searched in all tenants. */
 const content: Migration = {
   name: '002-content',
-  up: (schema) => [
-    schema
-      .createIndex('evolution_genes_content')
-      .on('evolution_genes')
-      .columns(['content_hash', 'tenant_id']),
-  ],
+  up: (schema) => [schema.index('evolution_genes', 'content', ['content_hash', 'tenant_id'])],
 };
 
 /** The migrations of evolution, in order. */

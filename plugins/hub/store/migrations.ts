@@ -14,13 +14,13 @@ const initial: Migration = {
       .addColumn('rival_endpoint', types.text)
       .addColumn('registered_at', types.time, (is) => is.notNull())
       .addColumn('last_seen_at', types.time, (is) => is.notNull()),
-    schema.createIndex('hub_nodes_seen').on('hub_nodes').columns(['last_seen_at', 'id']),
+    schema.index('hub_nodes', 'seen', ['last_seen_at', 'id']),
 
     schema
       .createTable('hub_spent')
       .addColumn('id', types.string(64), (is) => is.notNull().primaryKey())
       .addColumn('expires_at', types.time, (is) => is.notNull()),
-    schema.createIndex('hub_spent_expiry').on('hub_spent').columns(['expires_at']),
+    schema.index('hub_spent', 'expiry', ['expires_at']),
 
     schema
       .createTable('hub_genes')
@@ -32,10 +32,10 @@ const initial: Migration = {
       .addColumn('state', types.string(16), (is) => is.notNull())
       .addColumn('was_promoted', types.boolean, (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull()),
-    schema.createIndex('hub_genes_gene').on('hub_genes').columns(['gene_id']),
-    schema.createIndex('hub_genes_content').on('hub_genes').columns(['content', 'state']),
-    schema.createIndex('hub_genes_node').on('hub_genes').columns(['node_id']),
-    schema.createIndex('hub_genes_updated').on('hub_genes').columns(['updated_at', 'id']),
+    schema.index('hub_genes', 'gene', ['gene_id']),
+    schema.index('hub_genes', 'content', ['content', 'state']),
+    schema.index('hub_genes', 'node', ['node_id']),
+    schema.index('hub_genes', 'updated', ['updated_at', 'id']),
 
     schema
       .createTable('hub_events')
@@ -44,7 +44,7 @@ const initial: Migration = {
       .addColumn('node_id', types.string(128), (is) => is.notNull())
       .addColumn('gene', types.json, (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema.createIndex('hub_events_created').on('hub_events').columns(['created_at', 'id']),
+    schema.index('hub_events', 'created', ['created_at', 'id']),
 
     schema
       .createTable('hub_subscriptions')
@@ -59,10 +59,7 @@ const initial: Migration = {
       .addColumn('last_attempt_at', types.time)
       .addColumn('last_error', types.string(500))
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('hub_subscriptions_owner')
-      .on('hub_subscriptions')
-      .columns(['owner', 'created_at', 'id']),
+    schema.index('hub_subscriptions', 'owner', ['owner', 'created_at', 'id']),
 
     schema
       .createTable('hub_deliveries')
@@ -76,14 +73,8 @@ const initial: Migration = {
       .addColumn('ticket', types.id, (is) => is.notNull())
       .addColumn('reason', types.string(500))
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('hub_deliveries_due')
-      .on('hub_deliveries')
-      .columns(['state', 'subscription_id', 'due_at']),
-    schema
-      .createIndex('hub_deliveries_created')
-      .on('hub_deliveries')
-      .columns(['subscription_id', 'state', 'created_at', 'id']),
+    schema.index('hub_deliveries', 'due', ['state', 'subscription_id', 'due_at']),
+    schema.index('hub_deliveries', 'created', ['subscription_id', 'state', 'created_at', 'id']),
 
     schema
       .createTable('hub_keys')
@@ -94,7 +85,7 @@ const initial: Migration = {
       .addColumn('private_key', types.text, (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('retires_at', types.time),
-    schema.createIndex('hub_keys_generation').unique().on('hub_keys').columns(['use', 'generation']),
+    schema.index('hub_keys', 'generation', ['use', 'generation']).unique(),
   ],
 };
 

@@ -20,11 +20,8 @@ export const sessions: Migration = {
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull())
       .addPrimaryKeyConstraint('sessions_pkey', ['tenant_id', 'id']),
-    schema.createIndex('sessions_updated').on('sessions').columns(['tenant_id', 'updated_at', 'id']),
-    schema
-      .createIndex('sessions_owner')
-      .on('sessions')
-      .columns(['tenant_id', 'identity_id', 'user_id', 'updated_at']),
+    schema.index('sessions', 'updated', ['tenant_id', 'updated_at', 'id']),
+    schema.index('sessions', 'owner', ['tenant_id', 'identity_id', 'user_id', 'updated_at']),
     schema
       .createTable('session_messages')
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
@@ -61,23 +58,10 @@ export const receipts: Migration = {
       .addColumn('idempotency_key', types.string(64))
       .addColumn('trace_id', types.string(64))
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('execution_receipts_once')
-      .unique()
-      .on('execution_receipts')
-      .columns(['tenant_id', 'idempotency_key']),
-    schema
-      .createIndex('execution_receipts_created')
-      .on('execution_receipts')
-      .columns(['tenant_id', 'created_at', 'id']),
-    schema
-      .createIndex('execution_receipts_session')
-      .on('execution_receipts')
-      .columns(['tenant_id', 'session_id', 'created_at']),
-    schema
-      .createIndex('execution_receipts_tool')
-      .on('execution_receipts')
-      .columns(['tenant_id', 'tool_name', 'created_at']),
+    schema.index('execution_receipts', 'once', ['tenant_id', 'idempotency_key']).unique(),
+    schema.index('execution_receipts', 'created', ['tenant_id', 'created_at', 'id']),
+    schema.index('execution_receipts', 'session', ['tenant_id', 'session_id', 'created_at']),
+    schema.index('execution_receipts', 'tool', ['tenant_id', 'tool_name', 'created_at']),
   ],
 };
 
@@ -106,12 +90,9 @@ export const usage: Migration = {
       .addColumn('cost_picos', types.integer, (is) => is.notNull())
       .addColumn('day', types.string(10), (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema.createIndex('usage_records_tenant_day').on('usage_records').columns(['tenant_id', 'day']),
-    schema
-      .createIndex('usage_records_session')
-      .on('usage_records')
-      .columns(['tenant_id', 'session_id', 'created_at']),
-    schema.createIndex('usage_records_day').on('usage_records').columns(['day', 'tenant_id']),
+    schema.index('usage_records', 'tenant_day', ['tenant_id', 'day']),
+    schema.index('usage_records', 'session', ['tenant_id', 'session_id', 'created_at']),
+    schema.index('usage_records', 'day', ['day', 'tenant_id']),
     schema
       .createTable('pricing_rules')
       .addColumn('model', types.string(200), (is) => is.notNull().primaryKey())
@@ -140,7 +121,7 @@ export const memoriesMigration: Migration = {
       .addColumn('embedding_id', types.string(255))
       .addColumn('created_at', types.time, (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull()),
-    schema.createIndex('memories_key').unique().on('memories').columns(['tenant_id', 'user_id', 'key']),
+    schema.index('memories', 'key', ['tenant_id', 'user_id', 'key']).unique(),
     schema
       .createTable('profiles')
       .addColumn('id', types.id, (is) => is.notNull().primaryKey())
@@ -148,7 +129,7 @@ export const memoriesMigration: Migration = {
       .addColumn('user_id', types.string(255), (is) => is.notNull())
       .addColumn('text', types.text, (is) => is.notNull())
       .addColumn('updated_at', types.time, (is) => is.notNull()),
-    schema.createIndex('profiles_user').unique().on('profiles').columns(['tenant_id', 'user_id']),
+    schema.index('profiles', 'user', ['tenant_id', 'user_id']).unique(),
   ],
 };
 
@@ -173,10 +154,7 @@ export const receiptSpans: Migration = {
   up: (schema, types) => [
     schema.alterTable('execution_receipts').addColumn('request_id', types.string(255)),
     schema.alterTable('execution_receipts').addColumn('started_at', types.time),
-    schema
-      .createIndex('execution_receipts_request')
-      .on('execution_receipts')
-      .columns(['tenant_id', 'request_id']),
+    schema.index('execution_receipts', 'request', ['tenant_id', 'request_id']),
   ],
 };
 
@@ -189,7 +167,7 @@ export const usageSpans: Migration = {
     schema.alterTable('usage_records').addColumn('started_at', types.time),
     schema.alterTable('usage_records').addColumn('duration_ms', types.integer),
     schema.alterTable('usage_records').addColumn('status', types.string(16)),
-    schema.createIndex('usage_records_request').on('usage_records').columns(['tenant_id', 'request_id']),
+    schema.index('usage_records', 'request', ['tenant_id', 'request_id']),
   ],
 };
 
@@ -197,11 +175,8 @@ export const usageSpans: Migration = {
 export const sessionIndexes: Migration = {
   name: '009-session-indexes',
   up: (schema) => [
-    schema
-      .createIndex('sessions_identity')
-      .on('sessions')
-      .columns(['tenant_id', 'identity_id', 'updated_at', 'id']),
-    schema.createIndex('sessions_user').on('sessions').columns(['tenant_id', 'user_id', 'updated_at', 'id']),
+    schema.index('sessions', 'identity', ['tenant_id', 'identity_id', 'updated_at', 'id']),
+    schema.index('sessions', 'user', ['tenant_id', 'user_id', 'updated_at', 'id']),
   ],
 };
 
@@ -216,16 +191,13 @@ export const receiptIndexes: Migration = {
     schema.dropIndex('execution_receipts_request', 'execution_receipts'),
     schema.dropIndex('execution_receipts_tool', 'execution_receipts'),
     ...Object.entries({
-      execution_receipts_session: ['session_id'],
-      execution_receipts_request: ['request_id'],
-      execution_receipts_tool: ['tool_name'],
-      execution_receipts_status: ['status'],
-      execution_receipts_tool_status: ['tool_name', 'status'],
+      session: ['session_id'],
+      request: ['request_id'],
+      tool: ['tool_name'],
+      status: ['status'],
+      tool_status: ['tool_name', 'status'],
     }).map(([name, columns]) =>
-      schema
-        .createIndex(name)
-        .on('execution_receipts')
-        .columns(['tenant_id', ...columns, 'created_at', 'id']),
+      schema.index('execution_receipts', name, ['tenant_id', ...columns, 'created_at', 'id']),
     ),
   ],
 };
@@ -247,7 +219,7 @@ export const usageDays: Migration = {
       .addColumn('cost_picos', types.bigint, (is) => is.notNull())
       .addColumn('requests', types.bigint, (is) => is.notNull())
       .addPrimaryKeyConstraint('usage_days_pkey', ['tenant_id', 'day']),
-    schema.createIndex('usage_days_day').on('usage_days').columns(['day', 'tenant_id']),
+    schema.index('usage_days', 'day', ['day', 'tenant_id']),
     schema
       .createTable('usage_day_sessions')
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
@@ -264,7 +236,7 @@ export const usageDays: Migration = {
       .addColumn('id', types.id, (is) => is.notNull().primaryKey())
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
       .addColumn('from_day', types.string(10), (is) => is.notNull()),
-    schema.createIndex('usage_resets_tenant').on('usage_resets').columns(['tenant_id', 'from_day']),
+    schema.index('usage_resets', 'tenant', ['tenant_id', 'from_day']),
   ],
 };
 
@@ -286,7 +258,7 @@ export const retention: Migration = {
       .addColumn('records', types.bigint, (is) => is.notNull())
       .addColumn('counted_at', types.time, (is) => is.notNull())
       .addPrimaryKeyConstraint('retention_sizes_pkey', ['tenant_id', 'kind']),
-    schema.createIndex('retention_sizes_largest').on('retention_sizes').columns(['kind', 'records']),
+    schema.index('retention_sizes', 'largest', ['kind', 'records']),
   ],
 };
 

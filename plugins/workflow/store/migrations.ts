@@ -1,4 +1,4 @@
-import type { Migration, MigrationSchema } from 'agent-gateway';
+import type { Migration } from 'agent-gateway';
 import { LENGTHS } from './rows.ts';
 
 /**
@@ -31,11 +31,11 @@ export function runsMigration(name: string): Migration {
         .addColumn('completed_at', types.bigint)
         .addColumn('updated_at', types.bigint, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_runs_pkey`, ['tenant_id', 'id']),
-      index(schema, `${name}_runs`, 'started', ['tenant_id', 'started_at']),
-      index(schema, `${name}_runs`, 'definition', ['tenant_id', 'definition_id', 'started_at']),
-      index(schema, `${name}_runs`, 'status', ['tenant_id', 'status', 'started_at']),
-      index(schema, `${name}_runs`, 'wake', ['wake_at']),
-      index(schema, `${name}_runs`, 'owner', ['owner']),
+      schema.index(`${name}_runs`, 'started', ['tenant_id', 'started_at']),
+      schema.index(`${name}_runs`, 'definition', ['tenant_id', 'definition_id', 'started_at']),
+      schema.index(`${name}_runs`, 'status', ['tenant_id', 'status', 'started_at']),
+      schema.index(`${name}_runs`, 'wake', ['wake_at']),
+      schema.index(`${name}_runs`, 'owner', ['owner']),
       schema
         .createTable(`${name}_steps`)
         .addColumn('tenant_id', types.tenant, (is) => is.notNull())
@@ -63,8 +63,8 @@ export function runsMigration(name: string): Migration {
         .addColumn('taken', types.text)
         .addColumn('completion', types.text)
         .addPrimaryKeyConstraint(`${name}_steps_pkey`, ['tenant_id', 'id']),
-      index(schema, `${name}_steps`, 'run', ['tenant_id', 'run_id']),
-      index(schema, `${name}_steps`, 'open', ['tenant_id', 'open_since']),
+      schema.index(`${name}_steps`, 'run', ['tenant_id', 'run_id']),
+      schema.index(`${name}_steps`, 'open', ['tenant_id', 'open_since']),
       schema
         .createTable(`${name}_events`)
         .addColumn('run_id', types.id, (is) => is.notNull())
@@ -83,7 +83,7 @@ export function runsMigration(name: string): Migration {
         .addColumn('run_id', types.id, (is) => is.notNull())
         .addColumn('fingerprint', types.text, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_starts_pkey`, ['tenant_id', 'key_digest']),
-      index(schema, `${name}_starts`, 'run', ['run_id']),
+      schema.index(`${name}_starts`, 'run', ['run_id']),
       schema
         .createTable(`${name}_outbox`)
         .addColumn('run_id', types.id, (is) => is.notNull())
@@ -96,7 +96,7 @@ export function runsMigration(name: string): Migration {
         .addColumn('attempts', types.integer, (is) => is.notNull())
         .addColumn('claim', types.id)
         .addPrimaryKeyConstraint(`${name}_outbox_pkey`, ['run_id', 'sink', 'from_seq']),
-      index(schema, `${name}_outbox`, 'next', [
+      schema.index(`${name}_outbox`, 'next', [
         'sink',
         'next_at',
         'tenant_id',
@@ -119,12 +119,8 @@ export function runsMigration(name: string): Migration {
         .addColumn('published_by', types.string(LENGTHS.identity), (is) => is.notNull())
         .addColumn('published_at', types.bigint, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_versions_pkey`, ['tenant_id', 'id']),
-      schema
-        .createIndex(`${name}_versions_number`)
-        .unique()
-        .on(`${name}_versions`)
-        .columns(['tenant_id', 'definition_id', 'version']),
-      index(schema, `${name}_versions`, 'digest', ['tenant_id', 'definition_id', 'digest']),
+      schema.index(`${name}_versions`, 'number', ['tenant_id', 'definition_id', 'version']).unique(),
+      schema.index(`${name}_versions`, 'digest', ['tenant_id', 'definition_id', 'digest']),
     ],
   };
 }
@@ -148,7 +144,7 @@ export function definitionsMigration(name: string): Migration {
         .addColumn('created_at', types.bigint, (is) => is.notNull())
         .addColumn('updated_at', types.bigint, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_definitions_pkey`, ['tenant_id', 'id']),
-      index(schema, `${name}_definitions`, 'created', ['tenant_id', 'created_at']),
+      schema.index(`${name}_definitions`, 'created', ['tenant_id', 'created_at']),
     ],
   };
 }
@@ -165,10 +161,10 @@ export function runListsMigration(name: string): Migration {
       schema.dropIndex(`${table}_started`, table),
       schema.dropIndex(`${table}_definition`, table),
       schema.dropIndex(`${table}_status`, table),
-      index(schema, table, 'started', ['tenant_id', 'started_at', 'id']),
-      index(schema, table, 'definition', ['tenant_id', 'definition_id', 'started_at', 'id']),
-      index(schema, table, 'status', ['tenant_id', 'status', 'started_at', 'id']),
-      index(schema, table, 'definition_status', ['tenant_id', 'definition_id', 'status', 'started_at', 'id']),
+      schema.index(table, 'started', ['tenant_id', 'started_at', 'id']),
+      schema.index(table, 'definition', ['tenant_id', 'definition_id', 'started_at', 'id']),
+      schema.index(table, 'status', ['tenant_id', 'status', 'started_at', 'id']),
+      schema.index(table, 'definition_status', ['tenant_id', 'definition_id', 'status', 'started_at', 'id']),
     ],
   };
 }
@@ -180,7 +176,7 @@ export function definitionListsMigration(name: string): Migration {
     name: '004-definition-lists',
     up: (schema) => [
       schema.dropIndex(`${table}_created`, table),
-      index(schema, table, 'created', ['tenant_id', 'created_at', 'id']),
+      schema.index(table, 'created', ['tenant_id', 'created_at', 'id']),
     ],
   };
 }
@@ -208,7 +204,3 @@ export function runUserMigration(name: string): Migration {
     ],
   };
 }
-
-/** The index `<table>_<name>`. */
-const index = (schema: MigrationSchema, table: string, name: string, columns: string[]) =>
-  schema.createIndex(`${table}_${name}`).on(table).columns(columns);

@@ -10,6 +10,6 @@ export const initial: Migration = {
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
       .addColumn('text', types.string(2000), (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema.createIndex('notes_created').on('notes').columns(['tenant_id', 'created_at', 'id']),
+    schema.index('notes', 'created', ['tenant_id', 'created_at', 'id']),
   ],
 };

@@ -10,9 +10,6 @@ export const initial: Migration = {
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
       .addColumn('text', types.string(2000), (is) => is.notNull())
       .addColumn('created_at', types.time, (is) => is.notNull()),
-    schema
-      .createIndex('snake_name_items_created')
-      .on('snake_name_items')
-      .columns(['tenant_id', 'created_at', 'id']),
+    schema.index('snake_name_items', 'created', ['tenant_id', 'created_at', 'id']),
   ],
 };
