@@ -54,7 +54,8 @@ import { openWebhooks } from './services/webhooks/open-webhooks.ts';
 import { createWorkflowChats } from './services/workflows/workflow-chats.ts';
 import { createWorkflowRuns } from './services/workflows/workflow-runs.ts';
 import { deleteChatsIn, retainedChats } from './store/chats.ts';
-import { entities, migrations } from './store/entities.ts';
+import { entities } from './store/entities.ts';
+import { migrations } from './store/migrations.ts';
 
 export default definePlugin({
   name: 'runtime',
