@@ -45,12 +45,9 @@ import { recordTools } from './services/tools/skill-tools.ts';
 import { createAgentTurns } from './services/turns/agent-turns.ts';
 import { createChats } from './services/turns/chats.ts';
 import { createConversations } from './services/turns/conversations.ts';
-import {
-  createCheckpoints,
-  forgetCheckpoints,
-  retainedCheckpoints,
-} from './store/checkpoints/checkpoints.ts';
-import { entities, migrations } from './store/entities.ts';
+import { createCheckpoints, forgetCheckpoints, retainedCheckpoints } from './store/checkpoints.ts';
+import { entities } from './store/entities.ts';
+import { migrations } from './store/migrations.ts';
 
 export default definePlugin({
   name: 'agent-engine',

@@ -1,7 +1,7 @@
 import { type Database, eachRow, type PersonalData } from 'agent-gateway';
 import { ofOwner, storedName } from '../../records/contract.ts';
 import { type Guard, redactValue } from '../contract.ts';
-import { AgentCheckpoint } from '../store/checkpoints/checkpoints.ts';
+import { AgentCheckpoint } from '../store/checkpoints.ts';
 
 /** Oldest first, few at one time: each may have a megabyte. */
 const QUERY = { by: ['createdAt', 'id'], page: 5 } as const;

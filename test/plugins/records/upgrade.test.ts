@@ -1,11 +1,9 @@
 import test from 'ava';
 import { openDatabase, type Registration } from '../../../foundation/data/database.ts';
-import { AgentCheckpoint } from '../../../plugins/agent-engine/store/checkpoints/checkpoints.ts';
-import {
-  entities as engineEntities,
-  migrations as engineMigrations,
-} from '../../../plugins/agent-engine/store/entities.ts';
-import { SandboxPolicyRow } from '../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
+import { AgentCheckpoint } from '../../../plugins/agent-engine/store/checkpoints.ts';
+import { entities as engineEntities } from '../../../plugins/agent-engine/store/entities.ts';
+import { migrations as engineMigrations } from '../../../plugins/agent-engine/store/migrations.ts';
+import { SandboxPolicyRow } from '../../../plugins/agent-engine/store/sandbox-policy-row.ts';
 import { entities } from '../../../plugins/records/store/entities.ts';
 import { ProfileEntity } from '../../../plugins/records/store/memories.ts';
 import { migrations } from '../../../plugins/records/store/migrations.ts';

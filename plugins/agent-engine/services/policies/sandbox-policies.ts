@@ -12,7 +12,7 @@ import {
   type SandboxPolicy,
   SandboxPolicyChanged,
 } from '../../contract.ts';
-import { SandboxPolicyRow } from '../../store/policies/sandbox-policy-row.ts';
+import { SandboxPolicyRow } from '../../store/sandbox-policy-row.ts';
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;

@@ -1,6 +1,7 @@
 import { type SandboxPolicies, SandboxPolicyChanged } from '../../../../plugins/agent-engine/contract.ts';
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
-import * as engineTables from '../../../../plugins/agent-engine/store/entities.ts';
+import { entities as ofEngine } from '../../../../plugins/agent-engine/store/entities.ts';
+import { migrations as engineMigrations } from '../../../../plugins/agent-engine/store/migrations.ts';
 import { executionReceiptRoutes } from '../../../../plugins/platform/routes/execution-receipts.ts';
 import { pricingRuleRoutes } from '../../../../plugins/platform/routes/pricing-rules.ts';
 import { sandboxPolicyRoutes } from '../../../../plugins/platform/routes/sandbox-policy.ts';
@@ -43,7 +44,6 @@ export async function startEngineGateway(
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ): Promise<EngineGateway> {
   let services: Pick<EngineGateway, 'receipts' | 'metering' | 'policies'> | undefined;
-  const { entities: ofEngine, migrations: engineMigrations } = engineTables;
   const engine = testPlugin('agent-engine', { entities: ofEngine, migrations: engineMigrations });
   const plugin = testPlugin('records', {
     entities,

@@ -5,8 +5,8 @@ import {
   SandboxPolicyChanged,
 } from '../../../../../plugins/agent-engine/contract.ts';
 import { createSandboxPolicies } from '../../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
-import { sandboxPolicies as migration } from '../../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
-import { SandboxPolicyRow } from '../../../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
+import { sandboxPolicies as migration } from '../../../../../plugins/agent-engine/store/migrations.ts';
+import { SandboxPolicyRow } from '../../../../../plugins/agent-engine/store/sandbox-policy-row.ts';
 import { eachDatabase, type FreshDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';
 

@@ -1,19 +1,18 @@
 import test, { type ExecutionContext } from 'ava';
-import { systemClock } from '../../../../../foundation/base/clock.ts';
-import { createIds } from '../../../../../foundation/base/ids.ts';
-import { openDatabase, type RowWrite } from '../../../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../../../foundation/gateway-tables.ts';
-import type { Checkpoint } from '../../../../../plugins/agent-engine/contract.ts';
-import { checkpoints as table } from '../../../../../plugins/agent-engine/store/checkpoints/007-checkpoints.ts';
-import { checkpointLists } from '../../../../../plugins/agent-engine/store/checkpoints/008-checkpoint-lists.ts';
+import { systemClock } from '../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../foundation/base/ids.ts';
+import { openDatabase, type RowWrite } from '../../../../foundation/data/database.ts';
+import { kernelRegistration } from '../../../../foundation/gateway-tables.ts';
+import type { Checkpoint } from '../../../../plugins/agent-engine/contract.ts';
 import {
   AgentCheckpoint,
   createCheckpoints,
   forgetCheckpoints,
   MAX_CHECKPOINT,
-} from '../../../../../plugins/agent-engine/store/checkpoints/checkpoints.ts';
-import type { SessionReader } from '../../../../../plugins/records/contract.ts';
-import { eachDatabase, type FreshDatabase } from '../../../../support/databases.ts';
+} from '../../../../plugins/agent-engine/store/checkpoints.ts';
+import { checkpointLists, checkpoints as table } from '../../../../plugins/agent-engine/store/migrations.ts';
+import type { SessionReader } from '../../../../plugins/records/contract.ts';
+import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
 
 const ids = createIds(systemClock);
 const TENANT = '00000000-0000-7000-8000-00000000000a';

@@ -9,8 +9,8 @@ import {
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
-import { OWNER_LENGTH, ownerOf, visibleTo } from '../../../records/contract.ts';
-import { AgentErrors, type Checkpoint, type Checkpoints } from '../../contract.ts';
+import { OWNER_LENGTH, ownerOf, visibleTo } from '../../records/contract.ts';
+import { AgentErrors, type Checkpoint, type Checkpoints } from '../contract.ts';
 
 /**
  * A paused run of a session. One for each agent of the session: the table cannot grow beyond what sessions there are.
