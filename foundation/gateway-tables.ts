@@ -24,7 +24,7 @@ export const initial: Migration = {
       .addColumn('updated_at', types.time, (column) => column.notNull())
       .addColumn('deleted_at', types.time)
       .addColumn('purge_after', types.time),
-    schema.createIndex('tenants_created').on('tenants').columns(['created_at', 'id']),
+    schema.index('tenants', 'created', ['created_at', 'id']),
     queries.insertInto('tenants').values({
       id: DEFAULT_TENANT,
       name: 'Default Tenant',
@@ -49,8 +49,8 @@ export const initial: Migration = {
       .addColumn('revoked_at', types.time)
       .addColumn('last_used_at', types.time)
       .addColumn('created_by', types.string(255)),
-    schema.createIndex('api_keys_tenant').on('api_keys').columns(['tenant_id', 'created_at', 'id']),
-    schema.createIndex('api_keys_hash').unique().on('api_keys').column('hash'),
+    schema.index('api_keys', 'tenant', ['tenant_id', 'created_at', 'id']),
+    schema.index('api_keys', 'hash', ['hash']).unique(),
 
     schema
       .createTable('audit_logs')
@@ -69,12 +69,9 @@ export const initial: Migration = {
       .addColumn('user_agent', types.string(512))
       .addColumn('error_code', types.string(128))
       .addColumn('auth_method', types.string(32)),
-    schema.createIndex('audit_logs_tenant').on('audit_logs').columns(['tenant_id', 'created_at', 'id']),
-    schema
-      .createIndex('audit_logs_action')
-      .on('audit_logs')
-      .columns(['tenant_id', 'action_key', 'created_at']),
-    schema.createIndex('audit_logs_created').on('audit_logs').columns(['created_at', 'id']),
+    schema.index('audit_logs', 'tenant', ['tenant_id', 'created_at', 'id']),
+    schema.index('audit_logs', 'action', ['tenant_id', 'action_key', 'created_at']),
+    schema.index('audit_logs', 'created', ['created_at', 'id']),
   ],
 };
 
@@ -102,14 +99,8 @@ const auditActions: Migration = {
   name: '004-audit-actions',
   up: (schema) => [
     schema.dropIndex('audit_logs_action', 'audit_logs'),
-    schema
-      .createIndex('audit_logs_action')
-      .on('audit_logs')
-      .columns(['tenant_id', 'action_key', 'created_at', 'id']),
-    schema
-      .createIndex('audit_logs_action_of_all')
-      .on('audit_logs')
-      .columns(['action_key', 'created_at', 'id']),
+    schema.index('audit_logs', 'action', ['tenant_id', 'action_key', 'created_at', 'id']),
+    schema.index('audit_logs', 'action_of_all', ['action_key', 'created_at', 'id']),
   ],
 };
 

@@ -123,7 +123,7 @@ const initial: Migration = {
       .addColumn('action', types.string(8), (column) => column.notNull())
       .addColumn('priority', types.integer, (column) => column.notNull())
       .addColumn('created_at', types.time, (column) => column.notNull()),
-    schema.createIndex('egress_rules_tenant').on('egress_rules').columns(['tenant_id', 'created_at', 'id']),
+    schema.index('egress_rules', 'tenant', ['tenant_id', 'created_at', 'id']),
   ],
 };
 

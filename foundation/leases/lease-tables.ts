@@ -52,7 +52,7 @@ const initial: Migration = {
       .addColumn('revoked', types.integer, (is) => is.notNull())
       .addColumn('expires_at', types.bigint, (is) => is.notNull())
       .addPrimaryKeyConstraint('kernel_leases_pkey', ['lease_key', 'slot']),
-    schema.createIndex('kernel_leases_name').unique().on('kernel_leases').columns(['lease_key', 'name']),
+    schema.index('kernel_leases', 'name', ['lease_key', 'name']).unique(),
     schema
       .createTable('kernel_lease_tickets')
       .addColumn('id', types.id, (is) => is.notNull().primaryKey())
@@ -60,10 +60,7 @@ const initial: Migration = {
       .addColumn('name', types.string(200), (is) => is.notNull())
       .addColumn('position', types.bigint, (is) => is.notNull())
       .addColumn('expires_at', types.bigint, (is) => is.notNull()),
-    schema
-      .createIndex('kernel_lease_tickets_line')
-      .on('kernel_lease_tickets')
-      .columns(['lease_key', 'name', 'position']),
+    schema.index('kernel_lease_tickets', 'line', ['lease_key', 'name', 'position']),
   ],
 };
 

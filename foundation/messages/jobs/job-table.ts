@@ -52,16 +52,9 @@ const initial: Migration = {
       .addColumn('due_at', types.bigint, (is) => is.notNull())
       .addColumn('ticket', types.string(36))
       .addColumn('error', types.string(1_000)),
-    schema
-      .createIndex('kernel_jobs_claim')
-      .on('kernel_jobs')
-      .columns(['queue', 'state', 'tenant_id', 'due_at', 'id']),
-    schema.createIndex('kernel_jobs_due').on('kernel_jobs').columns(['state', 'due_at']),
-    schema
-      .createIndex('kernel_jobs_key')
-      .unique()
-      .on('kernel_jobs')
-      .columns(['tenant_id', 'queue', 'unique_key']),
+    schema.index('kernel_jobs', 'claim', ['queue', 'state', 'tenant_id', 'due_at', 'id']),
+    schema.index('kernel_jobs', 'due', ['state', 'due_at']),
+    schema.index('kernel_jobs', 'key', ['tenant_id', 'queue', 'unique_key']).unique(),
   ],
 };
 
