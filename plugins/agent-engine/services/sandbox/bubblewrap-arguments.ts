@@ -4,7 +4,9 @@ import {
   heapFlag,
   MAX_OPEN_FILES,
   MAX_PROCESSES,
+  NOBODY,
   SANDBOX_ENVIRONMENT,
+  SHARED_MEMORY_BYTES,
   SOURCE_FILES,
   WORK_BYTES,
 } from './engine.ts';
@@ -33,8 +35,6 @@ export interface BubblewrapPlan {
   readonly hasFilter: boolean;
 }
 
-const NOBODY = 65_534;
-const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 /** The folders that code may write to, and the bytes of each. */
 export const WRITABLE_FOLDERS = [
   ['/dev/shm', SHARED_MEMORY_BYTES],

@@ -7,7 +7,9 @@ import {
   MAX_FILES,
   MAX_OPEN_FILES,
   MAX_PROCESSES,
+  NOBODY,
   SANDBOX_ENVIRONMENT,
+  SHARED_MEMORY_BYTES,
   SOURCE_FILES,
   WORK_BYTES,
 } from './engine.ts';
@@ -28,8 +30,6 @@ interface ContainerPlan {
   readonly deadline: number;
 }
 
-const NOBODY = 65_534;
-const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 const INPUT_BYTES = 4 * 1024 * 1024;
 
 /**

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { GatewayError, within } from 'agent-gateway';
 import Docker from 'dockerode';
-import { SandboxErrors } from '../../contract.ts';
+import { type SandboxEnd, SandboxErrors } from '../../contract.ts';
 import {
   containerInput,
   containerName,
@@ -13,7 +13,6 @@ import {
 } from './docker-container.ts';
 import {
   type ContainerEngineOptions,
-  type EngineEnd,
   type EngineRun,
   keepSweeping,
   LEFTOVER_MS,
@@ -42,7 +41,7 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
   const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;
   const docker = new Docker(dockerOptions(options.host));
 
-  async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<EngineEnd> {
+  async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<SandboxEnd> {
     const runId = ids.opaque();
     const image = images[job.language];
     const input = containerInput(job);
@@ -99,7 +98,7 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
     },
     log,
   );
-  return { graceMs: 0, run, [Symbol.asyncDispose]: sweeping[Symbol.asyncDispose] };
+  return { graceMs: 0, run, ...sweeping };
 }
 
 /** Milliseconds for the list, and for each removal. */
@@ -109,7 +108,7 @@ const CALL_MS = 20_000;
  * Removes containers that no gateway waits for any more: leftovers of a crashed gateway, of any of those that share the
  * engine. Returns how many; throws the first error of the engine, after trying all.
  */
-export async function removeLeftovers(docker: Docker, now: number): Promise<number> {
+async function removeLeftovers(docker: Docker, now: number): Promise<number> {
   const containers = await docker.listContainers({
     all: true,
     filters: JSON.stringify({ label: [SANDBOX_LABEL] }),
@@ -129,18 +128,13 @@ export async function removeLeftovers(docker: Docker, now: number): Promise<numb
 }
 
 /** Kills and removes a container; one that is gone is fine. */
-export async function removeContainer(docker: Docker, nameOrId: string): Promise<void> {
+async function removeContainer(docker: Docker, nameOrId: string): Promise<void> {
   try {
     const options = { force: true, v: true, abortSignal: AbortSignal.timeout(CALL_MS) };
     await docker.getContainer(nameOrId).remove(options);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (statusOf(error) !== 404) throw error;
   }
-}
-
-/** True where the engine has no such container. */
-export function isMissing(error: unknown): boolean {
-  return statusOf(error) === 404;
 }
 
 /**
@@ -149,7 +143,7 @@ export function isMissing(error: unknown): boolean {
  *
  * @param wantedImage the image, while the container is still to be created: only then is a 404 about it
  */
-export function dockerFailure(error: unknown, wantedImage: string | undefined): GatewayError {
+function dockerFailure(error: unknown, wantedImage: string | undefined): GatewayError {
   if (error instanceof GatewayError) return error;
   const extras = { cause: error };
   const status = statusOf(error);

@@ -1,5 +1,5 @@
 import type { Clock, Ids, Logger } from 'agent-gateway';
-import { SandboxErrors, type SandboxJob, type SandboxLanguage } from '../../contract.ts';
+import { type SandboxEnd, SandboxErrors, type SandboxJob, type SandboxLanguage } from '../../contract.ts';
 
 /** Takes bytes of stdout or stderr. */
 export type WriteOutput = (bytes: Uint8Array) => void;
@@ -15,16 +15,6 @@ export interface EngineRun {
   readonly stderr: WriteOutput;
 }
 
-/** How an execution ended. */
-export interface EngineEnd {
-  /** Null where the code did not exit by itself. */
-  readonly exitCode: number | null;
-  /** True where the engine itself ended it for its time. */
-  readonly isTimeout?: boolean;
-  /** Why it was ended, as a sentence for the model: it used too much memory, for example. */
-  readonly note?: string;
-}
-
 /** A way to run code away from the gateway. */
 export interface SandboxEngine extends AsyncDisposable {
   /**
@@ -35,7 +25,7 @@ export interface SandboxEngine extends AsyncDisposable {
    * Runs code. Settles once nothing of it is left, soon after `stop`; its deadlines are its own. Throws
    * `sandbox.unavailable` where the code could not be run.
    */
-  run(run: EngineRun): Promise<EngineEnd>;
+  run(run: EngineRun): Promise<SandboxEnd>;
 }
 
 /** What the engines of containers work with. */
@@ -87,7 +77,7 @@ export function keepSweeping(
 }
 
 /** The end of code that was killed for its memory. */
-export function outOfMemory(memoryBytes: number): EngineEnd {
+export function outOfMemory(memoryBytes: number): SandboxEnd {
   return { exitCode: null, note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory` };
 }
 
@@ -95,6 +85,10 @@ export function outOfMemory(memoryBytes: number): EngineEnd {
 export const MAX_CODE_BYTES = 256 * 1024;
 /** Bytes of stdin. */
 export const MAX_STDIN_BYTES = 512 * 1024;
+/** The user and the group that code runs as in a container or in a user namespace. */
+export const NOBODY = 65_534;
+/** Bytes of memory that its processes may share. */
+export const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 /** Bytes that code may keep in each of its writable folders. */
 export const WORK_BYTES = 64 * 1024 * 1024;
 /** Files in each of them: empty ones cost the kernel memory, too. */

@@ -1,8 +1,8 @@
 import { KubeConfig, type V1Pod } from '@kubernetes/client-node';
 import { orAborted } from 'agent-gateway';
+import type { SandboxEnd } from '../../contract.ts';
 import {
   type ContainerEngineOptions,
-  type EngineEnd,
   type EngineRun,
   keepSweeping,
   LEFTOVER_MS,
@@ -56,7 +56,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
     return over.length;
   }
 
-  async function run(engineRun: EngineRun): Promise<EngineEnd> {
+  async function run(engineRun: EngineRun): Promise<SandboxEnd> {
     const { job, stop } = engineRun;
     const runId = ids.opaque();
     const activeMs = startTimeoutMs + job.timeoutMs + GRACE_MS;
@@ -84,7 +84,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
     }
   }
 
-  async function report(state: PodState & { phase: 'ended' }, engineRun: EngineRun): Promise<EngineEnd> {
+  async function report(state: PodState & { phase: 'ended' }, engineRun: EngineRun): Promise<SandboxEnd> {
     const { job, stdout, stderr } = engineRun;
     if (state.isOutOfMemory) return outOfMemory(memoryBytes);
     const found = parseReport(await api.podLog(state.pod, reportBytes(loggedBytes(job.maxOutputBytes) + 1)));
@@ -107,7 +107,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
     { done: 'jobs that a gateway had left were deleted', failed: 'leftover jobs could not be deleted' },
     log,
   );
-  return { graceMs: GRACE_MS, run, [Symbol.asyncDispose]: sweeping[Symbol.asyncDispose] };
+  return { graceMs: GRACE_MS, run, ...sweeping };
 }
 
 /**

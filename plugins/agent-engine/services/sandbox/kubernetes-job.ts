@@ -1,6 +1,6 @@
 import type { V1ConfigMap, V1Job, V1Volume } from '@kubernetes/client-node';
 import type { SandboxJob } from '../../contract.ts';
-import { imageCommand, SANDBOX_ENVIRONMENT, SOURCE_FILES, WORK_BYTES } from './engine.ts';
+import { imageCommand, NOBODY, SANDBOX_ENVIRONMENT, SOURCE_FILES, WORK_BYTES } from './engine.ts';
 
 /** Selects every job of every gateway in the namespace. */
 export const SANDBOX_SELECTOR = 'app.kubernetes.io/name=svc-sandbox';
@@ -26,7 +26,6 @@ export interface JobPlan {
   readonly activeMs: number;
 }
 
-const NOBODY = 65_534;
 /** Seconds that a finished job stays if no gateway deletes it. */
 const FINISHED_SECONDS = 60;
 

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statfsSync } from 'node
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'agent-gateway';
-import { SandboxErrors } from '../../contract.ts';
+import { type SandboxEnd, SandboxErrors } from '../../contract.ts';
 import {
   bubblewrapArguments,
   CODE_FD,
@@ -16,7 +16,6 @@ import {
 } from './bubblewrap-arguments.ts';
 import {
   type ContainerEngineOptions,
-  type EngineEnd,
   type EngineRun,
   MAX_FILES,
   outOfMemory,
@@ -46,7 +45,7 @@ export function openLocalEngine({
   const isRoot = process.getuid?.() === 0;
   const users = new Set<number>();
 
-  async function run(engineRun: EngineRun): Promise<EngineEnd> {
+  async function run(engineRun: EngineRun): Promise<SandboxEnd> {
     const { language, timeoutMs } = engineRun.job;
     const [programs, folders] = await Promise.all([
       findHostPrograms(language, process.execPath),
@@ -101,7 +100,7 @@ const STATUS_CHARS = 4096;
 export async function runBubblewrap(
   { bwrap, args, filter, memoryBytes, log }: BubblewrapProcess,
   { job, stop, started, stdout, stderr }: EngineRun,
-): Promise<EngineEnd> {
+): Promise<SandboxEnd> {
   const child = spawnAlone(bwrap, args, [
     ...(['pipe', 'pipe', 'pipe', 'pipe', 'pipe'] as const),
     filter === undefined ? 'ignore' : 'pipe',
@@ -123,7 +122,7 @@ export async function runBubblewrap(
     if (inner !== undefined && child.exitCode === null && child.signalCode === null) killQuietly(inner);
     child.kill('SIGKILL');
   };
-  let excess: EngineEnd | undefined;
+  let excess: SandboxEnd | undefined;
   const watch = setInterval(() => {
     const inner = status.innerPid();
     if (inner === undefined || status.exitCode() !== undefined) return;

@@ -1,6 +1,6 @@
 import { DeadlineError, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
 import { type OfferedSandboxEngine, type SandboxEnd, SandboxErrors } from '../../contract.ts';
-import type { EngineEnd, EngineRun, SandboxEngine, WriteOutput } from './engine.ts';
+import type { EngineRun, SandboxEngine, WriteOutput } from './engine.ts';
 import { END_MS } from './sandbox-config.ts';
 
 /** What the engine of a plugin is made of. */
@@ -26,7 +26,7 @@ const MAX_NOTE = 500;
 export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
   const { name, engines, allowNetwork, memoryBytes, log, endMs = END_MS } = parts;
 
-  async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<EngineEnd> {
+  async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<SandboxEnd> {
     const offers = engines();
     const engine = offerNamed(name, offers);
     if (engine === undefined) throw SandboxErrors.unavailable(lacksOffer('SANDBOX_MODE', name, offers));
@@ -85,7 +85,7 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
 }
 
 /** Throws for an end that is invalid. */
-function endOf({ exitCode, isTimeout, note }: SandboxEnd): EngineEnd {
+function endOf({ exitCode, isTimeout, note }: SandboxEnd): SandboxEnd {
   if (exitCode !== null && !Number.isInteger(exitCode)) throw new Error('the exit code is no whole number');
   return {
     exitCode,

@@ -1,12 +1,12 @@
 import type { Clock } from 'agent-gateway';
-import { type Sandbox, SandboxErrors, type SandboxJob, type SandboxResult } from '../../contract.ts';
 import {
-  checkSize,
-  type EngineEnd,
-  MAX_DISCARDED_BYTES,
-  MAX_OUTPUT_BYTES,
-  type SandboxEngine,
-} from './engine.ts';
+  type Sandbox,
+  type SandboxEnd,
+  SandboxErrors,
+  type SandboxJob,
+  type SandboxResult,
+} from '../../contract.ts';
+import { checkSize, MAX_DISCARDED_BYTES, MAX_OUTPUT_BYTES, type SandboxEngine } from './engine.ts';
 import { createRunQueue } from './run-queue.ts';
 import type { SandboxMetrics } from './sandbox-metrics.ts';
 
@@ -76,7 +76,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     const stdout = createOutputCapture(maxBytes, () => end('flooded'));
     const stderr = createOutputCapture(maxBytes, () => end('flooded'));
     // Resolved to answer the caller without waiting for the engine.
-    const givenUp = Promise.withResolvers<EngineEnd>();
+    const givenUp = Promise.withResolvers<SandboxEnd>();
     const giveUp = (why: StopReason) => {
       end(why);
       givenUp.resolve({ exitCode: null });
@@ -98,7 +98,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     live.add(settled);
     void settled.then(() => live.delete(settled));
     try {
-      const ended = await Promise.race([work, givenUp.promise]).catch((error: unknown): EngineEnd => {
+      const ended = await Promise.race([work, givenUp.promise]).catch((error: unknown): SandboxEnd => {
         // Code that was stopped may well fail while it stops.
         if (reason === undefined) throw error;
         return { exitCode: null };
@@ -147,7 +147,7 @@ export function disabledSandbox(): Sandbox & AsyncDisposable {
 
 function statusOf(
   reason: StopReason | undefined,
-  { exitCode, isTimeout }: EngineEnd,
+  { exitCode, isTimeout }: SandboxEnd,
 ): SandboxResult['status'] {
   if (reason === 'timeout' || (reason === undefined && isTimeout === true)) return 'timeout';
   return reason === undefined && exitCode === 0 ? 'success' : 'error';

@@ -1,9 +1,8 @@
 import { manualClock } from 'agent-gateway/testing';
 import test from 'ava';
 import fc from 'fast-check';
-import type { SandboxJob } from '../../../../../plugins/agent-engine/contract.ts';
+import type { SandboxEnd, SandboxJob } from '../../../../../plugins/agent-engine/contract.ts';
 import {
-  type EngineEnd,
   type EngineRun,
   MAX_CODE_BYTES,
   MAX_DISCARDED_BYTES,
@@ -32,7 +31,7 @@ function job(overrides: Partial<SandboxJob> = {}): SandboxJob {
 }
 
 /** A sandbox whose engine does what the test says. */
-function setUp(run: (run: EngineRun) => Promise<EngineEnd>, options: { startTimeoutMs?: number } = {}) {
+function setUp(run: (run: EngineRun) => Promise<SandboxEnd>, options: { startTimeoutMs?: number } = {}) {
   const measured: Measured[] = [];
   const valuesOf = (wanted: string) =>
     measured.flatMap(([name, labels, value]) => (name === wanted ? [`${labels} ${value}`.trim()] : []));
