@@ -25,8 +25,6 @@ import {
   findFilesOf,
 } from '../../store/files.ts';
 import { FileErrors } from './errors.ts';
-import { displayName } from './filename.ts';
-import { mimeTypeOf, SNIFFED } from './mime-type.ts';
 
 /** Files of a tenant. */
 const MAX_FILES = 10_000;
@@ -252,4 +250,58 @@ async function peek(content: Readable): Promise<{ readonly head: Buffer; readonl
     head: Buffer.concat(first).subarray(0, SNIFFED),
     whole: Readable.from(all(), { objectMode: false }),
   };
+}
+
+/** Characters of a name. */
+const MAX_NAME = 255;
+/** Overrides of the direction of writing, by which `exe.txt` can be shown for `txt.exe`. */
+const DIRECTIONS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/**
+ * A file's name as it is shown and offered for saving: the last part of a path, without control characters and
+ * overrides of the direction, 1 to 255 characters, `file` where nothing is left. It is never used as a name on a disk.
+ * Pure.
+ */
+export function displayName(given: string | undefined): string {
+  const last = (given ?? '').toWellFormed().split(/[\\/]/).at(-1) ?? '';
+  const name = last
+    .replaceAll(DIRECTIONS, '')
+    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')
+    .trim();
+  const cut = [...name].slice(0, MAX_NAME).join('').trim();
+  return cut === '' || cut === '.' || cut === '..' ? 'file' : cut;
+}
+
+/** Bytes at the beginning of a file that are examined; `file-type` needs as many. */
+const SNIFFED = 4100;
+
+const BINARY = 'application/octet-stream';
+const TEXT = 'text/plain';
+/**
+ * The type as which SVG and XHTML may be recognized: a browser might execute such content, so it becomes text like
+ * other markup.
+ */
+const MARKUP = 'application/xml';
+
+/**
+ * The type of a file by its first `SNIFFED` bytes; the type that a client sends is ignored. Text of any kind is
+ * `text/plain`, unknown content `application/octet-stream`.
+ */
+async function mimeTypeOf(head: Uint8Array): Promise<string> {
+  const { fileTypeFromBuffer } = await import('file-type');
+  const found = await fileTypeFromBuffer(head);
+  if (found !== undefined && found.mime !== MARKUP) return found.mime;
+  return isText(head) ? TEXT : BINARY;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROLS = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
+
+function isText(head: Uint8Array): boolean {
+  try {
+    // `stream`: the last character may be cut.
+    return !CONTROLS.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true }));
+  } catch {
+    return false;
+  }
 }

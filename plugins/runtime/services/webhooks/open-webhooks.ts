@@ -8,7 +8,7 @@ import {
   type Scope,
 } from 'agent-gateway';
 import type { Guard } from '../../../agent-engine/contract.ts';
-import { EventSinksPoint } from '../../../workflow/contract.ts';
+import { type EventSink, EventSinksPoint } from '../../../workflow/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
 import { DeliveryTable, resealWebhooks, retainedLogs } from '../../store/webhooks.ts';
 import { type AttemptResult, CONCURRENCY, createDeliveries, DeliverWebhook } from './deliveries.ts';
@@ -16,7 +16,6 @@ import { createWebhookData } from './personal-data.ts';
 import { createSend, sealPlace } from './send.ts';
 import { createWebhookEvents, type WebhookEvents, WebhooksChanged } from './webhook-events.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
-import { workflowEventSink } from './workflow-events.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
@@ -28,6 +27,9 @@ const KEEP_DELIVERIES_MS = 3 * DAY_MS;
 /** Attempts after the first, and the longest delay before one. */
 const MAX_RETRIES = 20;
 const MAX_DELAY_MS = DAY_MS;
+
+/** Events that are published in one commit. */
+const BATCH = 100;
 
 /**
  * Opens the webhooks of all tenants: their administration, and the port that publishes events. They end with the
@@ -91,6 +93,32 @@ export function openWebhooks(
   scope.contribute(EventSinksPoint, workflowEventSink(events));
   scope.contribute(PersonalDataPoint, createWebhookData({ database, changed: events.changed }));
   return { webhooks, events };
+}
+
+/**
+ * Publishes the events of workflow runs (decisions 2.7). An event that the workflow plugin delivers again has the same
+ * `webhook-id`.
+ */
+function workflowEventSink(events: WebhookEvents): EventSink {
+  return {
+    name: 'runtime-webhooks',
+    wants: events.mayHear,
+    async deliver(delivered, signal) {
+      const [first] = delivered;
+      if (first === undefined) return;
+      const published = delivered.map(({ tenant_id: _, type, created_at, ...data }) => ({
+        type: `workflow.${type}` as const,
+        data,
+        id: `${data.run_id}-${data.seq}`,
+        at: new Date(created_at),
+      }));
+      // All of one run, and so of one tenant.
+      for (let from = 0; from < published.length; from += BATCH) {
+        signal.throwIfAborted();
+        await events.emit(first.tenant_id, ...published.slice(from, from + BATCH));
+      }
+    },
+  };
 }
 
 /**

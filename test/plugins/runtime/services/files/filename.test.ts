@@ -1,7 +1,7 @@
 import test from 'ava';
 import contentDisposition from 'content-disposition';
 import fc from 'fast-check';
-import { displayName } from '../../../../../plugins/runtime/services/files/filename.ts';
+import { displayName } from '../../../../../plugins/runtime/services/files/files.ts';
 import { anyCodePoint } from '../../../../support/code-points.ts';
 
 test('a name is kept as far as it can be shown', (t) => {
