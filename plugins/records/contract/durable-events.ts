@@ -89,7 +89,6 @@ export function turnFinishedWrites(
 
 /** The payload of `TurnFinished`. Pure. */
 export function turnFinished({ sessionId, agent, model, source, status, runId, uses }: ReportedTurn) {
-  const sum = (of: (use: PricedUse) => number) => uses.reduce((tokens, use) => tokens + of(use), 0);
   return {
     session_id: sessionId ?? null,
     agent: agent ?? null,
@@ -98,14 +97,20 @@ export function turnFinished({ sessionId, agent, model, source, status, runId, u
     status: status ?? 'completed',
     request_id: uses.find(({ span }) => span !== undefined)?.span?.requestId ?? null,
     ...(runId !== undefined && { run_id: runId }),
-    usage: {
-      input_tokens: sum((use) => use.inputTokens),
-      output_tokens: sum((use) => use.outputTokens),
-      cache_read_tokens: sum((use) => use.cacheReadTokens),
-      cache_write_tokens: sum((use) => use.cacheWriteTokens),
-      cost_usd: addDollars(uses.map(({ costUsd }) => costUsd)),
-      model_calls: uses.length,
-      estimated: uses.some(({ isEstimated }) => isEstimated),
-    },
+    usage: summedUse(uses),
+  };
+}
+
+/** Uses added up, under the names of `TurnFinished`. Pure. */
+export function summedUse(uses: readonly PricedUse[]) {
+  const sum = (of: (use: PricedUse) => number) => uses.reduce((tokens, use) => tokens + of(use), 0);
+  return {
+    input_tokens: sum((use) => use.inputTokens),
+    output_tokens: sum((use) => use.outputTokens),
+    cache_read_tokens: sum((use) => use.cacheReadTokens),
+    cache_write_tokens: sum((use) => use.cacheWriteTokens),
+    cost_usd: addDollars(uses.map(({ costUsd }) => costUsd)),
+    model_calls: uses.length,
+    estimated: uses.some(({ isEstimated }) => isEstimated),
   };
 }

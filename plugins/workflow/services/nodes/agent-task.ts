@@ -1,10 +1,10 @@
 import type { Database, DurableEvents, TenantEntityManager } from 'agent-gateway';
 import type { AgentResult, Agents, Principal } from '../../../agent-engine/contract.ts';
 import {
-  addDollars,
   type Metering,
   type Preambles,
   type PricedUse,
+  summedUse,
   turnFinishedWrites,
 } from '../../../records/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
@@ -157,17 +157,12 @@ function textOf(value: Json | undefined): string | undefined {
 
 /** Uses added up, under the names of the usage routes (decisions 1.8). `cost_usd` is 0 where no price is set. Pure. */
 function usageOf(uses: readonly PricedUse[]): JsonObject {
-  const sum = (of: (use: PricedUse) => number) => uses.reduce((total, use) => total + of(use), 0);
-  const input = sum((use) => use.inputTokens);
-  const output = sum((use) => use.outputTokens);
+  const { cost_usd, model_calls, estimated: _, ...tokens } = summedUse(uses);
   return {
-    input_tokens: input,
-    output_tokens: output,
-    cache_read_tokens: sum((use) => use.cacheReadTokens),
-    cache_write_tokens: sum((use) => use.cacheWriteTokens),
-    total_tokens: input + output,
+    ...tokens,
+    total_tokens: tokens.input_tokens + tokens.output_tokens,
     // The number that is nearest to the exact sum: it prints as the same decimal, up to 15 digits.
-    cost_usd: Number(addDollars(uses.map((use) => use.costUsd))),
-    requests: uses.length,
+    cost_usd: Number(cost_usd),
+    requests: model_calls,
   };
 }
