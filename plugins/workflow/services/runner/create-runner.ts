@@ -1,4 +1,4 @@
-import { backoffDelay, isDatabaseFull, KernelErrors, throttledLog } from 'agent-gateway';
+import { backoffDelay, isDatabaseFull, KernelErrors, orAborted, throttledLog } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -141,7 +141,7 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
   const { phase, waiting, lease, pauses, store, log } = core;
   phase.isClosing = true;
   waiting.clear();
-  await Promise.race([runs.whenEmpty(), aborted(signal)]);
+  await orAborted(runs.whenEmpty(), signal).catch(() => {});
   for (const run of runs.all()) run.release();
   // Other workers take over what cannot be given back, once our lease has expired.
   await Promise.race([runs.whenEmpty(), pauses.pause(HAND_OVER_MS)]);
@@ -160,9 +160,4 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
   } finally {
     pauses.endAll();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
