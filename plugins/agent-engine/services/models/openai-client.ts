@@ -36,11 +36,10 @@ export interface OpenAIClientOptions extends ConnectionOptions {
  */
 export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient {
   const { apiUrl, clock, ids, includeUsage = true, eventChars = 1 << 20 } = options;
-  const apiKey = options.apiKey?.trim();
-  const rules = connectionRules({ ...options, apiKey });
+  const rules = connectionRules(options);
   const { timeouts, redact } = rules;
   const { origin, path } = providerEndpoint(apiUrl);
-  const headersFor = createHeaders(apiKey);
+  const headersFor = createHeaders(options.apiKey);
   const connection = createProviderConnection(origin, rules);
   const newId = () => `call_${ids.opaque()}`;
 

@@ -131,8 +131,10 @@ const KEY_LIKE = /\b(?:sk|pk|rk|hk)[-_][A-Za-z0-9_*.-]{4,}|\bBearer\s+\S+/gi;
  */
 export function createRedact(apiKey = ''): Redact {
   const { redact } = createRedaction();
+  // As it is sent.
+  const key = apiKey.trim();
   return (text) => {
-    const clean = redact(apiKey.length < SHORTEST_SECRET ? text : text.replaceAll(apiKey, MARK))
+    const clean = redact(key.length < SHORTEST_SECRET ? text : text.replaceAll(key, MARK))
       .replace(KEY_LIKE, MARK)
       .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
       .trim();

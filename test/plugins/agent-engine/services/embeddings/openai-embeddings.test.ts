@@ -126,6 +126,16 @@ test('a failure that may pass is tried again; others, hanging up and the deadlin
   t.is((await failureOf(t, short.embed(['a'], signal))).code, 'model.timeout');
 });
 
+test('the key is taken out of what a server says, also where blanks surround it', async (t) => {
+  const key = 'own.key.12345';
+  const says = { message: `no embeddings for ${key}` };
+  await using provider = await startFakeProvider(failure(400, {}, says));
+  await using embeddings = embeddingsOf(provider.url, { apiKey: ` ${key}\n` });
+  const { detail } = await failureOf(t, embeddings.embed(['a'], signal));
+  t.is(provider.requests[0]?.headers.authorization, `Bearer ${key}`);
+  t.true(detail.includes('no embeddings for [redacted]'), detail);
+});
+
 test('a server that keeps failing is left alone', async (t) => {
   await using provider = await startFakeProvider(failure(503));
   const circuits = createCircuits({
