@@ -32,8 +32,6 @@ interface OpenCall {
   extra: ToolCall['extra_content'];
 }
 
-const NOTHING: AnswerPart = { text: '', reasoning: '' };
-
 /** Starts an answer, to be joined from chunks. */
 export function joinAnswer() {
   const calls = new Map<number, OpenCall>();
@@ -62,7 +60,7 @@ export function joinAnswer() {
     add(chunk: ChatChunk): AnswerPart {
       if (chunk.usage) usage = chunk.usage;
       const choice = chunk.choices[0];
-      if (choice === undefined) return NOTHING;
+      if (choice === undefined) return { text: '', reasoning: '' };
       if (choice.finish_reason) finishReason = choice.finish_reason;
       const { content, refusal, reasoning_content, reasoning_details, tool_calls } = choice.delta;
       if (Array.isArray(reasoning_details)) {
@@ -81,7 +79,7 @@ export function joinAnswer() {
         call.arguments += piece?.arguments ?? '';
         grow((piece?.name?.length ?? 0) + (piece?.arguments?.length ?? 0));
       }
-      return added === '' && reasoning === '' ? NOTHING : { text: added, reasoning };
+      return { text: added, reasoning };
     },
     /** What has come so far. */
     answer(): Answer {
