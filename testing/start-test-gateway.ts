@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Clock } from '../foundation/base/clock.ts';
+import { Semaphore } from '../foundation/base/semaphore.ts';
 import { readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from '../kernel/access/identity.ts';
@@ -147,7 +148,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     const settings = readKernelSettings(env);
     if (hasOwnFile(options))
       await putMigratedFile(path.join(env.SVC_DATA_DIR, 'gateway.db'), options.plugins);
-    const gateway = await inTurn(() =>
+    const gateway = await starts.run(() =>
       startGateway({
         settings,
         env,
@@ -188,21 +189,7 @@ function hasOwnFile({ database = 'sqlite', pluginFolders, env = {} }: TestGatewa
  * Gateways that start at one time in this process: where dozens do, each connection to a server would wait longer than
  * a gateway has patience.
  */
-const STARTS = 4;
-const waiting: (() => void)[] = [];
-let starting = 0;
-
-async function inTurn<T>(start: () => Promise<T>): Promise<T> {
-  if (starting < STARTS) starting += 1;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await start();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) starting -= 1;
-    else next();
-  }
-}
+const starts = new Semaphore(4);
 
 /** Gateways of one database are replicas of one deployment; their messages to each other reach no other gateway. */
 export function deploymentOf(database: string): string {

@@ -1,13 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TSchema } from 'typebox';
 import { compileSchema } from '../../foundation/base/json-schema.ts';
-import { compiledOf } from '../../kernel/grpc/compiled-service.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import { answersOf } from '../../kernel/http/openapi-answers.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import { type Answered, Caller } from './caller.ts';
 import { nameOf, routesOf, schemaOf, withGateway } from './gateway-of.ts';
-import { grpcRequestFor } from './grpc-tenancy.ts';
+import { allMethods, grpcRequestFor } from './grpc-tenancy.ts';
 import { seeded } from './made-data.ts';
 import type { SampleTenant } from './options.ts';
 import { type Made, sampleTenant } from './sample.ts';
@@ -81,20 +80,15 @@ async function methodProblems({
   loop,
 }: Visit): Promise<readonly string[]> {
   const problems: string[] = [];
-  const services = gateway.gateway.host.slots.find(subject.plugin.name)?.current?.effects.grpc ?? [];
-  for (const { declaration, methods } of services.map(compiledOf)) {
-    const { proto, includeDirs, service } = declaration;
-    const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });
-    for (const method of methods) {
-      const request = grpcRequestFor(method, subject.options, tenant.marker, made.id);
-      const token = method.access.kind === 'governance' ? gateway.token : tenant.token;
-      const found = await twice(method.name, loop, async () => {
-        const answer = await caller.method(client, method, request, token);
-        const isFailure = answer?.code === 'INTERNAL' || answer?.code === 'UNKNOWN';
-        return isFailure ? [`answers ${answer.code}${answer.failure}`] : [];
-      });
-      problems.push(...found);
-    }
+  for (const { client, method } of allMethods(gateway, subject)) {
+    const request = grpcRequestFor(method, subject.options, tenant.marker, made.id);
+    const token = method.access.kind === 'governance' ? gateway.token : tenant.token;
+    const found = await twice(method.name, loop, async () => {
+      const answer = await caller.method(client, method, request, token);
+      const isFailure = answer?.code === 'INTERNAL' || answer?.code === 'UNKNOWN';
+      return isFailure ? [`answers ${answer.code}${answer.failure}`] : [];
+    });
+    problems.push(...found);
   }
   return problems;
 }

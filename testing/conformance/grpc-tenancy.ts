@@ -68,14 +68,19 @@ export async function grpcChangeProblems(
 
 const leakOf = (name: string) => `${name} shows a tenant what belongs to another one`;
 
-/** The plugin's methods that ask who is calling and take one request, each with a client of its service. */
-function* methodsOf(gateway: TestGateway, { plugin }: Subject) {
+/** The plugin's methods that ask who is calling and take one request. */
+const methodsOf = (gateway: TestGateway, subject: Subject) =>
+  allMethods(gateway, subject).filter(
+    ({ method }) => !method.requestStream && method.access.kind !== 'public',
+  );
+
+/** All methods of a plugin, each with a client of its service. */
+export function* allMethods(gateway: TestGateway, { plugin }: Subject) {
   const services = gateway.gateway.host.slots.find(plugin.name)?.current?.effects.grpc ?? [];
   for (const { declaration, methods } of services.map(compiledOf)) {
     const { proto, includeDirs, service } = declaration;
     const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });
-    for (const method of methods)
-      if (!method.requestStream && method.access.kind !== 'public') yield { client, method };
+    for (const method of methods) yield { client, method };
   }
 }
 
