@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { type Dirent, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** Files of a plugin that are looked at; what lies beyond changes nothing. */
@@ -19,7 +18,7 @@ export async function codeFingerprint(folder: string, visited?: Set<string>): Pr
   const waiting = [folder];
   let files = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const entries = await readdir(next, { withFileTypes: true }).catch(() => undefined);
+    const entries = entriesOf(next);
     if (entries === undefined) {
       // One that vanished below the plugin is a change; the plugin's own folder is the end.
       if (next === folder) return undefined;
@@ -37,7 +36,17 @@ export async function codeFingerprint(folder: string, visited?: Set<string>): Pr
   return hash.digest('base64');
 }
 
-/** Not through a promise: of hundreds of files each would cost more than what it waits for, at every start. */
+/* Not through promises: of hundreds of folders and files each would cost more than what it waits for, at every start. */
+
+/** `undefined` where the folder is not there or cannot be read. */
+function entriesOf(folder: string): readonly Dirent[] | undefined {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return undefined;
+  }
+}
+
 function stateOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return `${file}:${found?.mtimeMs}:${found?.size}:${found?.ino}\n`;
