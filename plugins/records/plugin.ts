@@ -27,7 +27,7 @@ import { openRetention } from './services/retention/open-retention.ts';
 import { recordKinds } from './services/retention/record-kinds.ts';
 import { createSessions } from './services/sessions/sessions.ts';
 import { createTurns } from './services/sessions/turns.ts';
-import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-text.ts';
+import { builtinCatalog } from './services/skills/skill-text.ts';
 import { ForgetSkills } from './services/skills/tenant-objects.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations.ts';
@@ -62,8 +62,7 @@ export default definePlugin({
   async setup(scope) {
     const { clock, ids, database, leases, durableEvents } = scope.services;
     const { metering, pricing } = openMetering(scope);
-    const catalog = readCatalog(BUILTIN_FOLDER);
-    const context = openTenantContext(scope, catalog);
+    const context = openTenantContext(scope, builtinCatalog());
     const data = scope.contributions(SessionDataPoint);
 
     scope.provide(SessionsRef, createSessions({ leases, data, durableEvents }));

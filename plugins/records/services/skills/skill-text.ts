@@ -162,3 +162,15 @@ export function readCatalog(folder: string): SkillCatalog {
   const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   return createCatalog(new Map(entries.map(({ name }) => [name, read(name, 'SKILL.md')])), read('SOUL.md'));
 }
+
+let builtin: SkillCatalog | undefined;
+
+/**
+ * The catalog of this build, which all gateways of a process share: it is read, and its front matter parsed, at the
+ * first use. Its files are part of the code, and are read again with the code of a new generation. Throws like
+ * `readCatalog`.
+ */
+export function builtinCatalog(): SkillCatalog {
+  builtin ??= readCatalog(BUILTIN_FOLDER);
+  return builtin;
+}

@@ -5,6 +5,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import {
   BUILTIN_FOLDER,
+  builtinCatalog,
   createCatalog,
   isSkillName,
   readCatalog,
@@ -123,6 +124,11 @@ test('the skills and the soul of this build can be read, and are the same catalo
   t.true(skills.size > 0);
   t.true(Buffer.byteLength(soul) < MAX_SOUL_BYTES);
   t.is(readCatalog(BUILTIN_FOLDER).id, id);
+});
+
+test('gateways of one process share the catalog of the build', (t) => {
+  t.is(builtinCatalog(), builtinCatalog());
+  t.is(builtinCatalog().id, readCatalog(BUILTIN_FOLDER).id);
 });
 
 test('another text, name or soul is another catalog; the order of files is not', (t) => {
