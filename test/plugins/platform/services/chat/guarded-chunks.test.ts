@@ -83,7 +83,8 @@ test('what the provider wants back with calls is kept', (t) => {
   t.deepEqual(message.tool_calls?.[0]?.extra_content, signed);
   const many = Array.from({ length: 300_000 }, (_, index) => index % 10);
   const long = pass([choices({ reasoning_details: many }), choices({ content: 'Hi' }, 'stop')]);
-  t.deepEqual(long.message.reasoning_details, many);
+  // As texts, which are sooner compared.
+  t.is(JSON.stringify(long.message.reasoning_details), JSON.stringify(many));
 });
 
 const CALLS = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] as const;
