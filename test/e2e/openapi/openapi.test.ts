@@ -12,6 +12,7 @@ import {
   type Received,
   toJsonSchema,
 } from './contract.ts';
+import { shownBy, unlikeEvents, unlikePlaces } from './examples.ts';
 import { type Input, inputsOf, isSigned, WRONG_BODIES } from './inputs.ts';
 import { lint } from './lint.ts';
 import { storyPlugin, successes } from './successes.ts';
@@ -39,14 +40,54 @@ type Broken = Record<string, unknown>;
 /** Sends it, and notes where the answer is none that the document describes. */
 async function tried(problems: string[], operation: Operation, input: Input): Promise<Received> {
   const received = await send(gateway, operation, input);
+  problems.push(...problemsOf({ operation, input, received }));
+  return received;
+}
+
+function problemsOf({ operation, input, received }: Told): readonly string[] {
   const found = [
     ...differences(document, operation, received),
     ...(received.status < 500 ? [] : ['the gateway failed']),
   ];
   const { key } = operation;
-  for (const problem of found)
-    problems.push(`${key} ${JSON.stringify(input)}: ${problem}: ${received.text.slice(0, 300)}`);
-  return received;
+  return found.map(
+    (problem) => `${key} ${JSON.stringify(input)}: ${problem}: ${received.text.slice(0, 300)}`,
+  );
+}
+
+/** A call of the story, and what it was answered. */
+interface Told {
+  readonly operation: Operation;
+  readonly input: Input;
+  readonly received: Received;
+}
+
+/**
+ * Calls every operation so that it succeeds. Done once, for all tests that look at the answers.
+ *
+ * @throws Error naming an operation that is not in the document, or that was refused
+ */
+async function tell(): Promise<readonly Told[]> {
+  const all: Told[] = [];
+  const known: Record<string, string> = {};
+  for (const [key, makeInput, learn] of successes(gateway, story.turns)) {
+    const operation = operations.find((one) => one.key === key);
+    if (operation === undefined) throw new Error(`${key} is not in the document`);
+    const input = await makeInput(known);
+    const received = await send(gateway, operation, input);
+    const { status, headers, text } = received;
+    if (status >= 400) throw new Error(`${key}: ${status} ${text}`);
+    all.push({ operation, input, received });
+    await learn?.(known, /json/.test(headers.get('content-type') ?? '') ? JSON.parse(text) : undefined);
+  }
+  return all;
+}
+
+let telling: ReturnType<typeof tell> | undefined;
+
+function told(): ReturnType<typeof tell> {
+  telling ??= tell();
+  return telling;
 }
 
 /** All that was found, of very much the first. */
@@ -107,27 +148,45 @@ test('every operation has a name for a method, a group, a summary and its access
 });
 
 test.serial('every operation succeeds once, and as the document says', async (t) => {
-  const problems: string[] = [];
-  const known: Record<string, string> = {};
-  const succeeded = new Set<string>();
-  for (const [key, input, learn] of successes(gateway, story.turns)) {
-    const operation = operations.find((one) => one.key === key);
-    if (operation === undefined) return t.fail(`${key} is not in the document`);
-    const received = await tried(problems, operation, await input(known));
-    t.true(received.status < 400, `${key}: ${received.status} ${received.text}`);
-    succeeded.add(key);
-    await learn?.(
-      known,
-      /json/.test(received.headers.get('content-type') ?? '') ? JSON.parse(received.text) : undefined,
-    );
-  }
-  none(t, problems);
+  const all = await told();
+  none(t, all.flatMap(problemsOf));
+  const succeeded = new Set(all.map(({ operation }) => operation.key));
   t.log(`${succeeded.size} of ${operations.length} operations got a success`);
   t.deepEqual(
     operations.map(({ key }) => key).filter((key) => !succeeded.has(key)),
     [],
     'these have no success in successes.ts',
   );
+});
+
+test.serial('what an example shows of an answer is like the real ones', async (t) => {
+  const answers = new Map<string, string[]>();
+  for (const { operation, received } of await told()) {
+    const { status, headers, text } = received;
+    const where = `${operation.key} ${status} ${headers.get('content-type')?.split(';')[0] ?? ''}`;
+    // The static token is no user, who would have an id.
+    const shown = text.replaceAll('"static-token"', `"${DEFAULT_TENANT_ID}"`);
+    answers.set(where, [...(answers.get(where) ?? []), shown]);
+  }
+  const streams = [...answers].flatMap(([where, texts]) => (where.endsWith('event-stream') ? texts : []));
+  let compared = 0;
+  const problems = operations.flatMap(shownBy).flatMap(({ where, type, schema, example }) => {
+    const real = answers.get(where)?.filter((text) => text !== '') ?? [];
+    if (real.length === 0 || !/json$|event-stream$/.test(type)) return [];
+    compared += 1;
+    const found =
+      type === 'text/event-stream'
+        ? unlikeEvents(example as string, real, streams)
+        : unlikePlaces(
+            example,
+            real.map((text) => JSON.parse(text)),
+            schema,
+          );
+    return found.map((place) => `${where} ${place}`);
+  });
+  t.deepEqual(problems, []);
+  t.log(`${compared} examples are like real answers`);
+  t.true(compared > 130);
 });
 
 test.serial('what schemas allow is answered as the document says', async (t) => {
