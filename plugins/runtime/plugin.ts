@@ -47,6 +47,7 @@ import { endWithCredential } from './services/end-with-credential.ts';
 import { createFiles, FileContents, fileReferences, removeContents } from './services/files/files.ts';
 import { retainedFiles } from './services/files/retained-files.ts';
 import { createPersonalData } from './services/personal-data.ts';
+import { retainedConversations } from './services/retained-conversations.ts';
 import { createConversationMessages } from './services/v3-chat/conversation-messages.ts';
 import { createV3Chats, v3ChatKey } from './services/v3-chat/v3-chats.ts';
 import { DeliverWebhook } from './services/webhooks/deliveries.ts';
@@ -114,6 +115,7 @@ export default definePlugin({
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
     scope.drain('v3 chats', v3Chats.close);
     scope.contribute(RetentionPoint, retainedChats(database));
+    scope.contribute(RetentionPoint, retainedConversations(database, engine.sessions));
     scope.contribute(RetentionPoint, retainedFiles(database, files));
     scope.route(
       ...health,

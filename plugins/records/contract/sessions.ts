@@ -55,6 +55,8 @@ export interface Sessions {
   ): Promise<{ readonly sessions: readonly SessionRecord[]; readonly total: number }>;
   /** Throws `session.not-found`, and `session.forbidden` for another user's. */
   get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord>;
+  /** Those of these ids that have neither a session nor a turn in flight that may store one. */
+  absent(entities: TenantEntityManager, ids: readonly string[]): Promise<readonly string[]>;
   /**
    * Messages oldest first: the newest `limit` ones before `before` (a `seq`; default: from the end), or as many of them
    * as have 16 MiB together, one at least.

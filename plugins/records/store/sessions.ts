@@ -51,6 +51,15 @@ export async function findSession(entities: TenantEntityManager, id: string): Pr
   return row ?? null;
 }
 
+/** Which of these ids the tenant has a session of. */
+export async function storedSessions(
+  entities: TenantEntityManager,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await entities.rows(Session, { id: { $in: [...ids] } }, { fields: ['id'], limit: ids.length });
+  return new Set(rows.map(({ id }) => id));
+}
+
 /**
  * A page of the tenant's sessions that match, the last used first, and the number of all; with `q` those that have it
  * in id, user or model.

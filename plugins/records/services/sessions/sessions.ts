@@ -20,10 +20,11 @@ import {
   findSessions,
   type SessionMessageRow,
   type SessionRow,
+  storedSessions,
 } from '../../store/sessions.ts';
 import { type DeletionParts, deleteWholeSession } from './delete-session.ts';
 import { isSessionId } from './session-access.ts';
-import { takeIdleSession } from './session-lease.ts';
+import { leaseKey, takeIdleSession } from './session-lease.ts';
 
 /** What stored sessions are read and deleted with. */
 export interface SessionsParts extends DeletionParts {
@@ -43,6 +44,13 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
     },
 
     get,
+
+    async absent(entities, ids) {
+      // First what is in flight: a turn that ends in between has stored its session.
+      const held = new Set((await leases.list(leaseKey(entities.tenantId))).map(({ name }) => name));
+      const stored = await storedSessions(entities, ids);
+      return ids.filter((id) => !held.has(id) && !stored.has(id));
+    },
 
     async messages(entities, sessionId, page) {
       const limit = fitting(await findOutlines(entities, sessionId, page));

@@ -21,6 +21,7 @@ const never = new AbortController().signal;
 const TABLES: Readonly<Record<string, string>> = {
   agent_checkpoints: 'agent_checkpoints',
   chats: 'runtime_chats',
+  conversations: 'runtime_conversations',
   execution_receipts: 'execution_receipts',
   files: 'files',
   session_messages: 'session_messages',
