@@ -20,6 +20,8 @@ export interface TenantOwnedTable {
 export interface TenantTables {
   /** All that there are, by name. */
   list(): Promise<readonly TenantOwnedTable[]>;
+  /** Those that have a row of the tenant, by name. All are asked in one statement. */
+  holding(tenantId: string): Promise<readonly TenantOwnedTable[]>;
   /** Whether a table of the list has a row of the tenant. */
   holds(table: string, tenantId: string): Promise<boolean>;
   /**
@@ -85,12 +87,25 @@ export function createTenantTables({ family, queries, create }: TenantTablesPart
     await noted.execute();
   }
 
+  async function list(): Promise<readonly TenantOwnedTable[]> {
+    const { rows } = await EXISTING[family].execute(queries());
+    const existing = new Set(rows.map(({ name }) => name));
+    const noted = (await read()).filter(({ name }) => existing.has(name));
+    return noted.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
   const tables: TenantTables = {
-    async list() {
-      const { rows } = await EXISTING[family].execute(queries());
-      const existing = new Set(rows.map(({ name }) => name));
-      const noted = (await read()).filter(({ name }) => existing.has(name));
-      return noted.sort((a, b) => (a.name < b.name ? -1 : 1));
+    list,
+
+    async holding(tenantId) {
+      const all = await list();
+      if (all.length === 0) return [];
+      const held = all.map(
+        ({ name }, index) =>
+          sql`exists (select 1 from ${sql.table(name)} where tenant_id = ${tenantId}) as ${sql.ref(`t${index}`)}`,
+      );
+      const { rows } = await sql<Record<string, unknown>>`select ${sql.join(held)}`.execute(queries());
+      return all.filter((_, index) => Number(rows[0]?.[`t${index}`]) === 1);
     },
 
     async holds(table, tenantId) {

@@ -95,12 +95,15 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
     return (await system.count(Tenant, { ...deleted, purgeStartedAt: { $ne: null } })) > 0;
   }
 
-  /** Rows of all tables but those of audit records and keys, until a look finds none. */
+  /**
+   * Rows of all tables but those of audit records and keys, until a look finds none. A look is one statement: those
+   * that were purged a short while ago are looked at by each run.
+   */
   async function purgeRows(id: string, signal: AbortSignal): Promise<number> {
     let purged = 0;
     for (let look = 0; look < MAX_LOOKS; look += 1) {
       let found = 0;
-      for (const { name } of await database.tenantTables.list()) {
+      for (const { name } of await database.tenantTables.holding(id)) {
         if (name === AUDIT_TABLE || name === KEY_TABLE) continue;
         found += await database.tenantTables.purge(name, id, signal);
       }

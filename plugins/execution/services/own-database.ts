@@ -10,7 +10,7 @@ export async function purgeTenant(
   let found: number;
   do {
     found = 0;
-    for (const { name } of await tenantTables.list())
+    for (const { name } of await tenantTables.holding(tenantId))
       found += await tenantTables.purge(name, tenantId, signal);
   } while (found > 0);
 }

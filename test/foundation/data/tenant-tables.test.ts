@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { type Database, openDatabase, type Registration } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
+import { recordStatements } from '../../support/statements.ts';
 import { Comment, Note, notes, Price, seed, TENANT_A, TENANT_B } from './fixtures/notes.ts';
 
 async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database> {
@@ -99,6 +100,19 @@ eachDatabase(test, 'a purge deletes all rows of its tenant and none of another',
   t.false(await tenantTables.holds('notes', TENANT_A));
   t.is(await database.forTenant(TENANT_B).count(Note), 1);
   t.true(await tenantTables.holds('comments', TENANT_A));
+});
+
+eachDatabase(test, 'the tables that have rows of a tenant are found in one statement', async (t, fresh) => {
+  const database = await open(t, fresh);
+  await database.register(kernelRegistration);
+  await database.register(notes);
+  await database.forTenant(TENANT_A).insertMany(Note, many('a').slice(0, 3));
+  const statements = recordStatements(database);
+  const holding = await database.tenantTables.holding(TENANT_A);
+  t.deepEqual(holding, [{ name: 'notes', owner: 'notes', isImpersonal: false }]);
+  // What tables there are, which of them are noted, and which have rows.
+  t.is(statements.take().length, 3);
+  t.deepEqual(await database.tenantTables.holding(TENANT_B), []);
 });
 
 eachDatabase(test, 'a purge ends when its signal aborts, and goes on later', async (t, fresh) => {

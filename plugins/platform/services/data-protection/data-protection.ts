@@ -99,11 +99,9 @@ export function createDataProtection(parts: DataProtectionParts) {
   async function requireAll(tenantId: string, data: readonly PersonalData[]): Promise<void> {
     const shown = data.flatMap(({ sections }) => sections.flatMap(({ entities }) => entities));
     const covered = new Set(shown.map(({ meta }) => meta.tableName));
-    const missing: string[] = [];
-    for (const { name, owner, isImpersonal } of await database.tenantTables.list()) {
-      if (isImpersonal || covered.has(name)) continue;
-      if (await database.tenantTables.holds(name, tenantId)) missing.push(`${name} of ${owner}`);
-    }
+    const missing = (await database.tenantTables.holding(tenantId))
+      .filter(({ name, isImpersonal }) => !isImpersonal && !covered.has(name))
+      .map(({ name, owner }) => `${name} of ${owner}`);
     if (missing.length === 0) return;
     const more = missing.length > NAMED ? `, and ${missing.length - NAMED} more` : '';
     throw DataProtectionErrors.incomplete(

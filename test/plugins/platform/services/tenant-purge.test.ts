@@ -22,6 +22,7 @@ import {
 } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { geneRow } from '../../../support/gene-rows.ts';
+import { recordStatements } from '../../../support/statements.ts';
 import { until } from '../../../support/until.ts';
 import { calls, chain } from '../../../support/workflow-story.ts';
 import { callsAs, fill, objectKeys, startProtected } from '../data-protection-kit.ts';
@@ -243,6 +244,24 @@ test('what comes late for a purged tenant is removed by a later look, for two da
   clock.advance(2 * HOUR_MS);
   await purgeNow(gateway);
   t.deepEqual(await left(), [1, 1], 'by then all that was under way has long ended');
+});
+
+test('a purged tenant is looked at again in few statements, however many tables there are', async (t) => {
+  const clock = manualClock();
+  const gateway = await startByHand(t, clock);
+  const tenant = await gateway.makeTenant('one');
+  await remove(t, gateway, tenant.id);
+  const { database, tenants } = gateway.gateway.services;
+  clock.advance(2);
+  await until(async () => {
+    await purgeNow(gateway);
+    return (await tenants.get(tenant.id))!.purgedAt !== null;
+  });
+  const { length } = await database.tenantTables.list();
+  const statements = recordStatements(database);
+  await purgeNow(gateway);
+  const asked = statements.take().filter(({ parameters }) => parameters.includes(tenant.id));
+  t.true(asked.length < length / 2, `${asked.length} statements for ${length} tables`);
 });
 
 for (const family of SERVER_FAMILIES) {
