@@ -36,7 +36,9 @@ export async function codeFingerprint(folder: string, visited?: Set<string>): Pr
   return hash.digest('base64');
 }
 
-/* Not through promises: of hundreds of folders and files each would cost more than what it waits for, at every start. */
+/*
+ * Not through promises: of hundreds of folders and files each would cost more than what it waits for, at every start.
+ */
 
 /** `undefined` where the folder is not there or cannot be read. */
 function entriesOf(folder: string): readonly Dirent[] | undefined {

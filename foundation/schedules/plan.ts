@@ -41,7 +41,8 @@ export function everyPlan(milliseconds: number, options: { readonly replicas?: s
  * the wall.
  *
  * @param options those of `scope.cron`: a time zone of the IANA database, default UTC
- * @throws TypeError for another pattern or time zone, a pattern without any time (`0 0 30 2 *`), and a misspelled option
+ * @throws TypeError for another pattern or time zone, a pattern without any time (`0 0 30 2 *`), and a misspelled
+ * option
  */
 export function cronPlan(pattern: string, options: { readonly timezone?: string } = {}): Plan {
   refuseMisspelled('options of a task', options, ['timezone']);

@@ -66,8 +66,8 @@ const WORTH_A_FALLBACK = new Set(
 
 /**
  * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and
- * is measured and traced; when it fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a
- * stream that breaks later has answered.
+ * is measured and traced; when it fails before it answered, the next one is asked. Of a stream the first chunk is the
+ * answer: a stream that breaks later has answered.
  */
 export function createModelCall(parts: ModelCallParts): Model {
   const { info, acquire, metrics, logFailure, tracing, clock, timeout } = parts;

@@ -26,9 +26,9 @@ interface HaltParts {
 }
 
 /**
- * Aborts the turns in flight of a user, those of administrators in the user's sessions, or those of the whole tenant, on
- * all replicas: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended and their receipts are written. Throws `session.busy` when one does
- * not end in 25 s, and the signal's reason.
+ * Aborts the turns in flight of a user, those of administrators in the user's sessions, or those of the whole tenant,
+ * on all replicas: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended and their
+ * receipts are written. Throws `session.busy` when one does not end in 25 s, and the signal's reason.
  */
 export async function haltTurns(
   { leases, database, clock }: HaltParts,
