@@ -11,6 +11,8 @@ import path from 'node:path';
  */
 
 const ROOT = path.join(import.meta.dirname, '..');
+/** Milliseconds: it takes seconds, half a minute on a machine that has much else to do. */
+const DEADLINE = 120_000;
 const HANDED_ON = ['PATH', 'NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE'];
 
 async function main(): Promise<void> {
@@ -24,6 +26,7 @@ async function main(): Promise<void> {
       cwd: ROOT,
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
+      timeout: DEADLINE,
     });
     const [code, signal] = await once(start, 'exit');
     if (code !== 0) throw new Error(`it ended with ${signal ?? code}`);

@@ -44,8 +44,8 @@ export function misspelledMember(written: object, known: readonly string[]): str
  * @param of what the options are of, for the message
  * @throws TypeError
  */
-export function refuseMisspelled(of: string, options: object | undefined, known: readonly string[]): void {
-  const misspelled = options && misspelledMember(options, known);
+export function refuseMisspelled(of: string, options: object, known: readonly string[]): void {
+  const misspelled = misspelledMember(options, known);
   if (misspelled !== undefined) throw new TypeError(`${of}: ${misspelled}`);
 }
 

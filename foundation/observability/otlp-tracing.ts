@@ -47,7 +47,7 @@ export function createOtlpTracing(options: TracingOptions & { readonly endpoint:
   });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
-    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE, attributeCountLimit: 64, eventCountLimit: 32 },
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE, attributeCountLimit: 64 },
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: reportingExporter(exporter, log),
@@ -120,12 +120,7 @@ const REPORT_EVERY = 100;
 /** `ExportResultCode.SUCCESS` of @opentelemetry/core. */
 const SUCCESS = 0;
 
-const KINDS = {
-  internal: SpanKind.INTERNAL,
-  client: SpanKind.CLIENT,
-  producer: SpanKind.PRODUCER,
-  consumer: SpanKind.CONSUMER,
-} as const;
+const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
 
 function startSpan(
   tracer: Tracer,

@@ -67,7 +67,7 @@ export interface SpanHandle {
 /** What a span is. */
 export interface SpanOptions {
   /** `client`: waits for another service (a model call); default `internal`. */
-  readonly kind?: 'internal' | 'client' | 'producer' | 'consumer';
+  readonly kind?: 'internal' | 'client';
   readonly attributes?: SpanAttributes;
 }
 

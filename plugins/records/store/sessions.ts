@@ -51,12 +51,17 @@ export async function findSession(entities: TenantEntityManager, id: string): Pr
   return row ?? null;
 }
 
-/** Which of these ids the tenant has a session of. */
+/** Which of these ids the tenant has a session of, that matches. */
 export async function storedSessions(
   entities: TenantEntityManager,
   ids: readonly string[],
+  where: PlainWhere<SessionRow> = {},
 ): Promise<ReadonlySet<string>> {
-  const rows = await entities.rows(Session, { id: { $in: [...ids] } }, { fields: ['id'], limit: ids.length });
+  const rows = await entities.rows(
+    Session,
+    { ...where, id: { $in: [...ids] } },
+    { fields: ['id'], limit: ids.length },
+  );
   return new Set(rows.map(({ id }) => id));
 }
 

@@ -14,8 +14,6 @@ export interface ReceivedSpan {
   readonly resource: Readonly<Record<string, string | number | boolean>>;
   /** 0 unset, 1 ok, 2 error. */
   readonly status: number;
-  /** All texts of the span's events. */
-  readonly events: string;
 }
 
 export interface Collector {
@@ -110,7 +108,6 @@ function readSpan(span: Buffer, resource: ReceivedSpan['resource']): ReceivedSpa
     attributes: readAttributes(all(span, 9)),
     resource,
     status: integer(first(span, 15), 3),
-    events: all(span, 11).map(String).join('\n'),
   };
 }
 

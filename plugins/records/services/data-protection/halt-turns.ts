@@ -1,14 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  type Clock,
-  type Database,
-  forEachLimited,
-  type Leases,
-  type PersonalScope,
-  type TenantEntityManager,
-} from 'agent-gateway';
+import { type Clock, type Database, forEachLimited, type Leases, type PersonalScope } from 'agent-gateway';
 import { ofOwner, SessionErrors, storedName } from '../../contract.ts';
-import { Session } from '../../store/sessions.ts';
+import { storedSessions } from '../../store/sessions.ts';
 import { isMarkOf } from '../sessions/session-access.ts';
 import { leaseKey } from '../sessions/session-lease.ts';
 
@@ -42,7 +35,9 @@ export async function haltTurns(
   let open: ReadonlySet<string> = new Set(theirs.map((held) => held.name));
   if (name !== undefined && open.size < begun.length) {
     const others = begun.map((held) => held.name).filter((session) => !open.has(session));
-    open = open.union(await ownedBy(database.forTenant(tenantId), name, others));
+    // Whoever uses them now, what is said there repeats the user's words.
+    for (const where of ofOwner(name))
+      open = open.union(await storedSessions(database.forTenant(tenantId), others, where));
   }
   const until = clock.monotonic() + END_MS;
   while (open.size > 0) {
@@ -57,15 +52,4 @@ export async function haltTurns(
       });
     await pause(LOOK_MS, undefined, { signal });
   }
-}
-
-/** Those of the sessions that belong to the user, whoever uses them now. */
-async function ownedBy(entities: TenantEntityManager, name: string, ids: readonly string[]) {
-  const owned = new Set<string>();
-  for (const where of ofOwner(name)) {
-    const theirs = { ...where, id: { $in: [...ids] } };
-    for (const { id } of await entities.find(Session, theirs, { fields: ['id'], limit: ids.length }))
-      owned.add(id);
-  }
-  return owned;
 }

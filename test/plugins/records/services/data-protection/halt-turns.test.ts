@@ -13,7 +13,7 @@ import { eachDatabase } from '../../../../support/databases.ts';
 const never = new AbortController().signal;
 
 /** Where no session has been stored so far. */
-const database = { forTenant: () => ({ find: async () => [] }) } as never;
+const database = { forTenant: () => ({ rows: async () => [] }) } as never;
 
 function open(t: ExecutionContext) {
   const services = { ...fakeServices(), database };
