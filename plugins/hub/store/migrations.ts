@@ -101,5 +101,16 @@ const stillPromoted: Migration = {
   up: (schema, types) => [schema.alterTable('hub_events').addColumn('still_promoted', types.string(16))],
 };
 
+/** What nodes promoted that had been deleted before a deletion took it along. A released migration never changes. */
+const leftBehind: Migration = {
+  name: '004-left-behind',
+  up: (_schema, _types, queries) => [
+    queries
+      .deleteFrom('hub_genes')
+      .where('state', '=', 'promoted')
+      .where('node_id', 'not in', queries.selectFrom('hub_nodes').select('id')),
+  ],
+};
+
 /** The migrations of the hub, in order. */
-export const migrations: readonly Migration[] = [initial, promotedWith, stillPromoted];
+export const migrations: readonly Migration[] = [initial, promotedWith, stillPromoted, leftBehind];

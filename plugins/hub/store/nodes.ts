@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { type Database, eraseExpired, type Page, RETRY_RACES } from 'agent-gateway';
 import { TTL_S } from '../rules/registration.ts';
 import { isNew } from './is-new.ts';
-import { type NodeRow, NodeTable, SpentTable } from './tables.ts';
+import { GeneTable, type NodeRow, NodeTable, SpentTable } from './tables.ts';
 
 /** Nodes that one database of a hub knows. */
 export type NodeStore = ReturnType<typeof createNodeStore>;
@@ -44,9 +44,12 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
       await database.system().nativeUpdate(NodeTable, { id }, { lastSeenAt: at });
     },
 
-    async remove(id: string): Promise<void> {
-      await database.system().nativeDelete(NodeTable, { id });
-    },
+    /** Deletes a node and what it promotes. What it has revoked stays revoked. */
+    remove: (id: string): Promise<void> =>
+      database.transaction(async (entities) => {
+        await entities.nativeDelete(NodeTable, { id });
+        await entities.nativeDelete(GeneTable, { nodeId: id, state: 'promoted' });
+      }, RETRY_RACES),
 
     /**
      * Deletes hashes of envelopes that have expired, and would be refused for their timestamp. The signal ends it

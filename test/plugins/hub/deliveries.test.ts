@@ -13,7 +13,9 @@ import {
   gene,
   KEY,
   keyed,
+  makeNode,
   OTHER_KEY,
+  register,
   send,
   signed,
   startHub,
@@ -266,6 +268,36 @@ test('an anonymous gene names its node to nobody', async (t) => {
   const [shown] = JSON.parse(/^data: (.*)$/m.exec(state)![1]!).genes.items;
   t.like(shown, { gene_id: 'g1', node_id: null });
 });
+
+eachGatewayDatabase(
+  test,
+  'what a node promoted is not held any more once the node is deleted',
+  async (t, fresh) => {
+    const { hub, report, subscribe } = await withNode(t, fresh.environment);
+    const subscribed = await subscriber(t);
+    await subscribe(subscribed.url, { events: ['gene_revoked'] });
+    const other = makeNode('node-b');
+    await register(hub, other, 'http://127.0.0.1:4011');
+    const reported = (type: string, geneId: string, event_id?: string) =>
+      signed(hub, other, 'POST', '/api/v1/events', { type, gene: gene(geneId), event_id });
+    for (const id of ['g1', 'g2']) {
+      await report('gene_promoted', id);
+      await reported('gene_promoted', `of-b-${id}`);
+    }
+    await reported('gene_revoked', 'of-b-g1');
+    await reported('gene_promoted', 'kept-revoked');
+    await reported('gene_revoked', 'kept-revoked');
+    t.is((await signed(hub, other, 'DELETE', '/api/v1/nodes/node-b')).status, 204);
+    await report('gene_revoked', 'g2');
+    await until(() => subscribed.got.length === 3);
+    const held = subscribed.got.map(({ body }) => [body.gene.geneId, body.still_promoted]);
+    t.deepEqual(Object.fromEntries(held), { 'of-b-g1': ['prefer'], 'kept-revoked': ['prefer'], g2: [] });
+
+    t.is((await register(hub, other, 'http://127.0.0.1:4011')).status, 201);
+    t.like(await reported('gene_promoted', 'of-b-g2', 'again'), { status: 202 });
+    t.like(await reported('gene_promoted', 'kept-revoked', 'again'), { status: 409 }, 'it stays revoked');
+  },
+);
 
 test('a promotion that failed is not sent again after the revocation of its gene', async (t) => {
   const { hub, report, subscribe } = await withNode(t, { HUB_DELIVERY_BACKOFF: '1s,1s,1s,1s,1s' });
