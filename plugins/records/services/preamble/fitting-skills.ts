@@ -13,8 +13,8 @@ const LEAST_SHARE = 0.4;
  * none.
  */
 export function fittingSkills(search: SkillSearch, said: readonly string[]): ShownSkills {
-  const found = search.find(said, MOST);
-  const least = Math.max(LEAST_SCORE, (found[0]?.score ?? 0) * LEAST_SHARE);
+  const found = search.find(said, MOST, LEAST_SCORE);
+  const least = (found[0]?.score ?? 0) * LEAST_SHARE;
   const fitting = found.filter(({ score }) => score >= least).map(({ skill }) => skill);
   return { fitting, total: search.total };
 }

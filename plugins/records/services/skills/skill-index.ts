@@ -16,8 +16,11 @@ export interface Corpus {
 /** An inverted index. */
 export interface SkillIndex<T> {
   readonly corpus: Corpus;
-  /** How well each item fits the terms of a query with their weights; items that do not fit at all are missing. */
-  score(query: ReadonlyMap<string, number>): ReadonlyMap<T, number>;
+  /**
+   * How well each item fits the terms of a query with their weights; items that do not fit at all, or score less than
+   * `least`, are missing.
+   */
+  score(query: ReadonlyMap<string, number>, least?: number): readonly (readonly [item: T, score: number])[];
 }
 
 /** How slowly repetitions of a term lose weight: bodies repeat their words often. */
@@ -48,7 +51,7 @@ export function createSkillIndex<T>(items: readonly IndexedItem<T>[], given?: Co
 
   return {
     corpus,
-    score(query) {
+    score(query, least = 0) {
       const scores = new Float64Array(items.length);
       for (const [term, weight] of query) {
         const { places, weights } = bestOf(term);
@@ -57,9 +60,11 @@ export function createSkillIndex<T>(items: readonly IndexedItem<T>[], given?: Co
           scores[place] = scores[place]! + weight * weights[index]!;
         }
       }
-      const found = new Map<T, number>();
-      for (const [place, { item }] of items.entries()) {
-        if (scores[place]! > 0) found.set(item, scores[place]!);
+      const found: [T, number][] = [];
+      // Most questions share a common word with most items, and score well with a few.
+      for (let place = 0; place < scores.length; place += 1) {
+        const score = scores[place]!;
+        if (score > 0 && score >= least) found.push([items[place]!.item, score]);
       }
       return found;
     },

@@ -14,8 +14,11 @@ export interface FoundSkill {
 export interface SkillSearch {
   /** How many skills there are to be found. */
   readonly total: number;
-  /** The best ones first, those that fit equally well by name; the last of the texts counts most. */
-  find(texts: readonly string[], most: number): readonly FoundSkill[];
+  /**
+   * The best ones first, those that fit equally well by name, without those that score less than `least`; the last of
+   * the texts counts most.
+   */
+  find(texts: readonly string[], most: number, least?: number): readonly FoundSkill[];
 }
 
 /**
@@ -52,7 +55,7 @@ export function createSkillSearch(catalog: SkillCatalog): (installed: InstalledS
     let ownIndex: SkillIndex<string> | undefined;
     return {
       total: list.length,
-      find(texts, most) {
+      find(texts, most, least) {
         const query = queryOf(texts);
         if (query.size === 0) return [];
         const found: FoundSkill[] = [];
@@ -62,11 +65,11 @@ export function createSkillSearch(catalog: SkillCatalog): (installed: InstalledS
             found.push({ skill: skill.summary, score });
           }
         };
-        for (const [name, score] of sharedIndex().score(query)) add(name, score, true);
+        for (const [name, score] of sharedIndex().score(query, least)) add(name, score, true);
         if (own.length > 0) {
           const corpus = catalog.skills.size > 0 ? sharedIndex().corpus : undefined;
           ownIndex ??= createSkillIndex(own, corpus);
-          for (const [name, score] of ownIndex.score(query)) add(name, score, false);
+          for (const [name, score] of ownIndex.score(query, least)) add(name, score, false);
         }
         found.sort((a, b) => b.score - a.score || (a.skill.name < b.skill.name ? -1 : 1));
         return found.slice(0, most);
