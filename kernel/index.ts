@@ -192,6 +192,7 @@ export type {
   StoredObjects,
 } from '../foundation/protection/personal-data.ts';
 export type { Protection } from '../foundation/protection/protection.ts';
+export { retainedApiKeys } from '../foundation/protection/retained-api-keys.ts';
 export {
   type RetainedRecords,
   retainedRows,

@@ -1,4 +1,10 @@
-import { definePlugin, PersonalDataPoint, StoredObjectsPoint } from 'agent-gateway';
+import {
+  definePlugin,
+  PersonalDataPoint,
+  RetentionPoint,
+  retainedApiKeys,
+  StoredObjectsPoint,
+} from 'agent-gateway';
 import {
   AgentTurnsRef,
   ConversationsRef,
@@ -88,6 +94,7 @@ export default definePlugin({
     });
     const chat = { ...engine, clock, ids };
     const { data, cleanUp } = openDataProtection(scope);
+    scope.contribute(RetentionPoint, retainedApiKeys(database));
     const retention = config.tenant_retention;
     scope.route(
       ...bootstrapRoutes(apiKeys, clock),

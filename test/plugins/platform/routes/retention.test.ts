@@ -11,7 +11,14 @@ const NOBODY = '01900000-0000-7000-8000-000000000000';
 /** Before the time of the database: what is old has to be so by both clocks. */
 const NOW = Date.UTC(2020, 0, 1);
 const DAY_MS = 86_400_000;
-const KINDS = ['agent_checkpoints', 'execution_receipts', 'session_messages', 'sessions', 'usage_records'];
+const KINDS = [
+  'agent_checkpoints',
+  'api_keys',
+  'execution_receipts',
+  'session_messages',
+  'sessions',
+  'usage_records',
+];
 const pathOf = (tenant: string, kind = '') =>
   `/admin/v1/tenants/${tenant}/retention${kind === '' ? '' : `/${kind}`}`;
 
