@@ -1,17 +1,19 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { withFirst } from '../../../foundation/base/first-item.ts';
 
 const empty = () => new Error('there is nothing');
-/** Milliseconds that are over long before a source that waits for them to be over. */
-const PATIENCE = 20;
+/** Milliseconds for which sources are waited for that give nothing until the waiting is over. */
+const PATIENCE = 5;
 
-/** A source of these items, the last of which may be a failure; it tells whether it has ended. */
-function source(items: readonly (number | Error)[], delay = 0) {
+/**
+ * A source of these items, the last of which may be a failure, that gives none before `opened`; it tells whether it has
+ * ended.
+ */
+function source(items: readonly (number | Error)[], opened?: Promise<void>) {
   const state = { isOver: false };
   async function* all(): AsyncGenerator<number> {
     try {
-      await pause(delay);
+      await opened;
       for (const item of items) {
         if (typeof item !== 'number') throw item;
         yield item;
@@ -38,21 +40,28 @@ test('what fails before the first item, or has none, is thrown before anything i
   }
 });
 
+/** A source whose first item comes when it is no longer waited for, as it is given then. */
+async function late(items: readonly (number | Error)[]) {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const { state, all } = source(items, opened);
+  const given = await withFirst(all(), empty, PATIENCE);
+  open();
+  return { state, given };
+}
+
 test('a source that takes longer is given as it is, with its failure and its emptiness', async (t) => {
-  const late = (...items: (number | Error)[]) => source(items, 5 * PATIENCE);
-  const good = late(1, 2);
-  t.deepEqual(await collect(await withFirst(good.all(), empty, PATIENCE)), [1, 2]);
+  const good = await late([1, 2]);
+  t.deepEqual(await collect(good.given), [1, 2]);
   t.true(good.state.isOver);
-  const broken = await withFirst(late(new Error('broken')).all(), empty, PATIENCE);
-  await t.throwsAsync(collect(broken), { message: 'broken' });
-  const none = await withFirst(late().all(), empty, PATIENCE);
-  await t.throwsAsync(collect(none), { message: 'there is nothing' });
+  await t.throwsAsync(collect((await late([new Error('broken')])).given), { message: 'broken' });
+  await t.throwsAsync(collect((await late([])).given), { message: 'there is nothing' });
 });
 
 test('a reader who stops ends the source', async (t) => {
-  for (const delay of [0, 5 * PATIENCE]) {
-    const long = source([1, 2, 3], delay);
-    for await (const _ of await withFirst(long.all(), empty, PATIENCE)) break;
-    t.true(long.state.isOver);
-  }
+  const prompt = source([1, 2, 3]);
+  for await (const _ of await withFirst(prompt.all(), empty)) break;
+  t.true(prompt.state.isOver);
+  const slow = await late([1, 2, 3]);
+  for await (const _ of slow.given) break;
+  t.true(slow.state.isOver);
 });
