@@ -11,26 +11,36 @@ import { askDatabase, createDatabase } from '../../testing/fresh-database.ts';
 import { putMigratedFile } from '../../testing/migrated-file.ts';
 import { lend, lendEmpty } from './database-pool.ts';
 import { chosen, SEED } from './sample.ts';
-import { available } from './services.ts';
+import { answers, available } from './services.ts';
 
 export const ALL_FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
 
 /**
- * The servers that tests are declared for: both, and with `TEST_DATABASES=two`, outside of `npm run test:long`, the one
- * that the seed chooses.
+ * How many families a test that is for all of them is declared for: `one`, `two` (SQLite and a server), or `all`, as in
+ * `npm run test:long`. The seed chooses.
  */
-export const SERVER_FAMILIES =
-  process.env.TEST_DATABASES === 'two'
-    ? chosen('server', ['postgres', 'mysql'] as const, 1)
-    : (['postgres', 'mysql'] as const);
+const DECLARED = process.env.TEST_DATABASES ?? 'all';
 
-/** The families that tests are declared for. */
+/** The servers that tests are declared for. */
+export const SERVER_FAMILIES =
+  DECLARED === 'all' ? (['postgres', 'mysql'] as const) : chosen('server', ['postgres', 'mysql'] as const, 1);
+
+/** The families of tests that are declared in a loop over them. */
 export const FAMILIES: readonly Family[] = ['sqlite', ...SERVER_FAMILIES];
 
 const SERVERS = {
   postgres: { service: 'postgres', url: 'postgres://root@127.0.0.1:5432' },
   mysql: { service: 'mariadb', url: 'mysql://root@127.0.0.1:3306' },
 } as const;
+
+/** The families among which one is chosen for a test: those that answer, or all where none may be missing. */
+const CHOICE = await familiesThatAnswer();
+
+async function familiesThatAnswer(): Promise<readonly Family[]> {
+  if (DECLARED !== 'one' || process.env.REQUIRE_SERVICES === '1') return ALL_FAMILIES;
+  const up = await Promise.all([true, answers(SERVERS.postgres.service), answers(SERVERS.mysql.service)]);
+  return ALL_FAMILIES.filter((_, index) => up[index]);
+}
 
 /** A database that one test has. */
 export interface FreshDatabase {
@@ -91,7 +101,8 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
 type OnDatabase = (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>;
 
 /**
- * Defines one test per family; each run has a database of its own that is ready for a gateway, see `gatewayDatabase`.
+ * Defines one test per family, with `TEST_DATABASES=one` for one of them; each run has a database of its own that is
+ * ready for a gateway, see `gatewayDatabase`.
  */
 export function eachGatewayDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
   each(test, title, gatewayDatabase, run);
@@ -106,10 +117,10 @@ export function sampledGatewayDatabase(test: TestFn | SerialFn, title: string, r
     t.log(`TEST_SEED=${SEED}`);
     return run(t, fresh);
   };
-  each(test, title, gatewayDatabase, withSeed, chosen(title, ALL_FAMILIES, 1));
+  each(test, title, gatewayDatabase, withSeed, chosen(title, CHOICE, 1));
 }
 
-/** Defines one test per family; each run has an empty database of its own. */
+/** The same; each run has an empty database of its own. */
 export function eachDatabase(test: TestFn | SerialFn, title: string, run: OnDatabase): void {
   each(test, title, freshDatabase, run);
 }
@@ -119,7 +130,7 @@ function each(
   title: string,
   make: typeof freshDatabase,
   run: OnDatabase,
-  families = FAMILIES,
+  families = DECLARED === 'one' ? chosen(title, CHOICE, 1) : FAMILIES,
 ): void {
   for (const family of families) {
     test(`${family}: ${title}`, async (t) => {

@@ -34,7 +34,8 @@ export async function available(t: ExecutionContext, ...services: Service[]): Pr
 
 const known = new Map<Service, Promise<boolean>>();
 
-function answers(service: Service): Promise<boolean> {
+/** Whether a server answers; looked at once in a process. */
+export function answers(service: Service): Promise<boolean> {
   const cached = known.get(service);
   if (cached !== undefined) return cached;
   const { host, port } = SERVICES[service];
