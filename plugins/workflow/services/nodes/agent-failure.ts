@@ -12,18 +12,19 @@ interface FailureKind {
 }
 
 const final = (code: string, advice?: string): FailureKind => ({ code, isRetryable: false, advice });
-const passing = (code: string): FailureKind => ({ code, isRetryable: true });
+const passing = (code: string, advice?: string): FailureKind => ({ code, isRetryable: true, advice });
 
 /**
  * By the code of the error. Refusals of the guardrails are final: repeating a request until it passes does not make a
  * text safe.
  */
 const KINDS: Readonly<Record<string, FailureKind>> = {
-  [AgentErrors.notFound.definition.code]: final(
+  // Agents and models come with the files of a replica, which may be newer than those of the one that has the step.
+  [AgentErrors.notFound.definition.code]: passing(
     'agent_not_found',
     'Name an agent of the deployment in `agent`, or leave it out for the default agent.',
   ),
-  [ModelErrors.notFound.definition.code]: final(
+  [ModelErrors.notFound.definition.code]: passing(
     'model_not_found',
     'GET /v1/models lists the aliases that `model` may name.',
   ),

@@ -158,15 +158,15 @@ test('each way to fail has a code, and says whether another attempt makes sense'
     const refused = await failureOf(t, run({ prompt: 'Hi' }));
     t.deepEqual([refused.code, refused.isRetryable], [code, isRetryable], title);
   }
-  for (const [input, code] of [
-    [{ prompt: 'Hi', agent: 'nobody' }, 'agent_not_found'],
-    [{ prompt: 'Hi', model: 'nothing' }, 'model_not_found'],
-    [{ prompt: '' }, 'empty_prompt'],
-    [{ prompt: '   ' }, 'empty_prompt'],
-    [{ prompt: null }, 'empty_prompt'],
+  for (const [input, code, isRetryable] of [
+    [{ prompt: 'Hi', agent: 'nobody' }, 'agent_not_found', true],
+    [{ prompt: 'Hi', model: 'nothing' }, 'model_not_found', true],
+    [{ prompt: '' }, 'empty_prompt', false],
+    [{ prompt: '   ' }, 'empty_prompt', false],
+    [{ prompt: null }, 'empty_prompt', false],
   ] as const) {
     const refused = await failureOf(t, run(input));
-    t.deepEqual([refused.code, refused.isRetryable], [code, false]);
+    t.deepEqual([refused.code, refused.isRetryable], [code, isRetryable]);
   }
   t.is(provider.requests.length, answered.length);
 });
