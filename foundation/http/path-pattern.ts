@@ -1,6 +1,6 @@
 /*
- * Paths of routes: text with parameters. `{id}` is what stands there up to the next slash, hyphen or dot, `{rest*}` at
- * the end all that follows.
+ * Paths of routes: text with parameters. `{id}` is what stands there up to the next slash, hyphen or dot, and is never
+ * empty; `{rest*}` at the end is all that follows, if anything.
  */
 
 const PATTERN = /^\/(?:[^{}*?#()\s:]|(?<!\/):|\{[A-Za-z_]\w*\}(?=[-./]|$))*(?:\{[A-Za-z_]\w*\*\})?$/;
@@ -42,4 +42,15 @@ export function namedParams(
   const { '*': _, ...named } = params;
   const name = pattern.slice(pattern.lastIndexOf('{') + 1, -2);
   return { ...named, [name]: rest };
+}
+
+/** True where a parameter is empty, which the router allows: `/v1/tenants/` is no tenant, but a path that nobody has. */
+export function isPartMissing(params: Readonly<Record<string, string | undefined>>): boolean {
+  for (const name in params) if (params[name] === '' && name !== '*') return true;
+  return false;
+}
+
+/** Paths that a caller may have meant: base URLs of clients have `/v1`, or not, and some clients add a slash. */
+export function nearPaths(path: string): readonly string[] {
+  return [`/v1${path}`, path.replace(/^\/v1\//, '/'), path.replace(/\/$/, '')];
 }

@@ -93,8 +93,8 @@ export interface MountOptions {
 export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly method: HttpMethod;
   /**
-   * `/v1/tenants/{id}`: text and parameters, each up to the next slash, hyphen or dot (`/{id}.json`); a last part
-   * `{rest*}` matches everything below. Another path is refused at the set-up.
+   * `/v1/tenants/{id}`: text and parameters, never empty, each up to the next slash, hyphen or dot (`/{id}.json`); a
+   * last part `{rest*}` matches everything below. Another path is refused at the set-up.
    */
   readonly path: string;
   readonly access: Access;

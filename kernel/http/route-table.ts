@@ -1,7 +1,7 @@
 import findMyWay from 'find-my-way';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
-import { routerPath, shapeOf } from '../../foundation/http/path-pattern.ts';
+import { isPartMissing, nearPaths, routerPath, shapeOf } from '../../foundation/http/path-pattern.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
 /** What a path and method lead to. */
@@ -66,8 +66,7 @@ export class RouteTable {
     const allow: string[] = METHODS.filter((other) => this.#lookup(other, path) !== undefined);
     const first = this.#lookup(allow[0] ?? method, path)?.route;
     if (first === undefined) {
-      // Base URLs of clients have `/v1`, or not.
-      const near = [`/v1${path}`, path.replace(/^\/v1\//, '/')].find((one) => this.#lookup(method, one));
+      const near = nearPaths(path).find((one) => this.#lookup(method, one));
       const hint = near === undefined ? '' : `; did you mean ${near}?`;
       return { kind: 'nothing', detail: `There is no ${method} ${path}${hint}` };
     }
@@ -78,7 +77,7 @@ export class RouteTable {
   #lookup(method: string, path: string): Extract<Match, { kind: 'route' }> | undefined {
     this.#router ??= routerOf(this.routes);
     const result = this.#router.find(method as findMyWay.HTTPMethod, path);
-    if (result === null) return undefined;
+    if (result === null || isPartMissing(result.params)) return undefined;
     return { kind: 'route', route: result.store, params: result.params as Record<string, string> };
   }
 

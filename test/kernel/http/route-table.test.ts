@@ -23,6 +23,24 @@ test('a path finds its route, with decoded parameters', (t) => {
   t.deepEqual(found(table, 'GET', '/v1/things/a%2Fb'), ['/v1/things/{id}', { id: 'a/b' }]);
 });
 
+test('a path whose last part is missing is another path, not one with an empty part', (t) => {
+  const routes = [compiled('DELETE', '/v1/things/{id}'), compiled('POST', '/v1/things/{id}/parts')];
+  const table = new RouteTable([
+    ...routes,
+    compiled('GET', '/v1/files/{rest*}'),
+    compiled('POST', '/v1/things'),
+  ]);
+  for (const [method, path] of [
+    ['DELETE', '/v1/things/'],
+    ['POST', '/v1/things//parts'],
+    ['GET', '/v1/files'],
+  ])
+    t.deepEqual(table.find(method!, path!), { kind: 'nothing', detail: `There is no ${method} ${path}` });
+  const detail = 'There is no POST /v1/things/; did you mean /v1/things?';
+  t.deepEqual(table.find('POST', '/v1/things/'), { kind: 'nothing', detail });
+  t.deepEqual(found(table, 'GET', '/v1/files/'), ['/v1/files/{rest*}', { '*': '' }]);
+});
+
 test('two routes may call the same part of a path differently', (t) => {
   const table = new RouteTable([compiled('GET', '/v1/x/{id}'), compiled('DELETE', '/v1/x/{key}/keys')]);
   t.deepEqual(found(table, 'GET', '/v1/x/1'), ['/v1/x/{id}', { id: '1' }]);
