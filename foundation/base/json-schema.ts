@@ -162,29 +162,37 @@ export function createValidator(schema: TSchema, place: InputPlace | 'spec'): Va
   const options = { coerce: place !== 'body' && place !== 'spec', defaults: true };
   const firstError = compileSchema(schema, options);
   const allErrors = compileSchema(schema, { ...options, all: true });
-  const integers = place === 'query' ? integersOf(schema) : [];
+  const numbers = place === 'query' ? numbersOf(schema) : [];
   const isKey = place === 'query' || place === 'spec';
   return (value) => {
-    if (integers.length > 0) keepOddIntegers(value as Record<string, unknown>, integers);
+    if (numbers.length > 0) keepOddNumbers(value as Record<string, unknown>, numbers);
     const errors = firstError(value);
     if (errors.length === 0) return isKey ? unstorableFields(value, place) : [];
     return fieldErrors(hasFewerNodes(value, MAX_NODES_FOR_ALL_ERRORS) ? allErrors(value) : errors, place);
   };
 }
 
-function integersOf(schema: TSchema): readonly string[] {
+function numbersOf(schema: TSchema): readonly (readonly [string, RegExp])[] {
   const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> };
-  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
+  return Object.entries(properties).flatMap(([name, { type }]) => {
+    if (type === 'integer') return [[name, /^-?\d+$/] as const];
+    return type === 'number'
+      ? [[name, /^-?(?:\d{1,99}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,2})?$/] as const]
+      : [];
+  });
 }
 
 /**
- * Ajv takes `1e3` and blanks for integers. They are none here (decisions, Conventions), and nothing that it could
- * coerce either.
+ * Ajv takes `1e3` and blanks for integers, and `0x10` and `Infinity` for numbers. They are none here (decisions,
+ * Conventions), and nothing that it could coerce either.
  */
-function keepOddIntegers(query: Record<string, unknown>, names: readonly string[]): void {
-  for (const name of names) {
+function keepOddNumbers(
+  query: Record<string, unknown>,
+  numbers: readonly (readonly [name: string, form: RegExp])[],
+): void {
+  for (const [name, form] of numbers) {
     const text = query[name];
-    if (typeof text === 'string' && !/^-?\d+$/.test(text)) query[name] = `"${text}"`;
+    if (typeof text === 'string' && !form.test(text)) query[name] = `"${text}"`;
   }
 }
 

@@ -89,6 +89,25 @@ test('strings of a query are coerced, those of a body are not', (t) => {
   t.is(createValidator(schema, 'query')({ limit: '1.5' })[0]?.message, 'must be integer');
 });
 
+test('a number of a query is written in digits, and no larger than numbers are', (t) => {
+  const validate = createValidator(Type.Object({ ratio: Type.Number() }), 'query');
+  for (const ratio of ['0', '-1', '0.5', '.5', '1.', '1.0', '1e-3', '2.5E+10'])
+    t.deepEqual(validate({ ratio }), [], ratio);
+  for (const ratio of [
+    'Infinity',
+    '-Infinity',
+    '1e309',
+    '1'.repeat(310),
+    '0x10',
+    '0b1',
+    ' 1',
+    '',
+    '.',
+    'NaN',
+  ])
+    t.deepEqual(validate({ ratio }), [{ pointer: '/query/ratio', message: 'must be number' }], ratio);
+});
+
 test('defaults are filled in', (t) => {
   const query: Record<string, unknown> = {};
   createValidator(Type.Object({ limit: Type.Integer({ default: 50 }) }), 'query')(query);
