@@ -45,7 +45,7 @@ export interface Decoded {
 
 /**
  * Turns messages of one type into plain objects and back. Names are the proto file's (`snake_case`). 64-bit integers
- * are text (numbers and big integers are taken, too), enums their names, bytes a Buffer, `Struct`, `Value` and
+ * are text (numbers and big integers are taken, too), also as keys of maps, enums their names, bytes a Buffer, `Struct`, `Value` and
  * `ListValue` plain JSON, `Timestamp` RFC 3339 (a `Date` is taken, too). Absent fields have their default; absent
  * messages, members of a `oneof` and `optional` fields are absent. What a message does not declare is left out when it
  * is encoded.
@@ -124,11 +124,41 @@ const LONG: Conversion = {
 };
 const LONG_TYPES = new Set(['TYPE_INT64', 'TYPE_UINT64', 'TYPE_SINT64', 'TYPE_FIXED64', 'TYPE_SFIXED64']);
 
-/** A field whose values are converted. */
+/** How a key of a map is turned into what handlers see and back. */
+interface KeyConversion {
+  readonly decode: (key: string) => string;
+  readonly encode: (key: string) => string;
+}
+
+const AS_IT_IS: Conversion = { decode: (value) => value, encode: (value) => value };
+const SAME_KEY: KeyConversion = { decode: (key) => key, encode: (key) => key };
+
+/** The loader makes eight characters of a key of 64 bits, the least significant byte first, and takes its digits. */
+function longKey(read: (bytes: Buffer) => bigint): KeyConversion {
+  const decode = (key: string) => (key.length === 8 ? read(Buffer.from(key, 'latin1')).toString() : key);
+  return { decode, encode: (key) => key };
+}
+const SIGNED_KEY = longKey((bytes) => bytes.readBigInt64LE());
+const UNSIGNED_KEY = longKey((bytes) => bytes.readBigUInt64LE());
+/** To the loader any text but the empty one is true. */
+const BOOL_KEY: KeyConversion = { decode: (key) => key, encode: (key) => (key === 'false' ? '' : key) };
+
+/** The others are as they should be. */
+const KEYS: Readonly<Record<string, KeyConversion>> = {
+  TYPE_INT64: SIGNED_KEY,
+  TYPE_SINT64: SIGNED_KEY,
+  TYPE_SFIXED64: SIGNED_KEY,
+  TYPE_UINT64: UNSIGNED_KEY,
+  TYPE_FIXED64: UNSIGNED_KEY,
+  TYPE_BOOL: BOOL_KEY,
+};
+
+/** A field whose values, or keys, are converted. */
 interface ConvertedField {
   readonly name: string;
   readonly shape: 'one' | 'list' | 'map';
   readonly conversion: Conversion;
+  readonly keys: KeyConversion;
   /** False where decoding changes nothing. */
   readonly decodes: boolean;
 }
@@ -140,9 +170,10 @@ class Plan {
   readonly defaults: (readonly [name: string, value: unknown])[] = [];
 
   decode = (message: Message): Message => {
-    for (const { name, shape, conversion, decodes } of this.fields) {
+    for (const { name, shape, conversion, keys, decodes } of this.fields) {
       if (decodes && message[name] != null) {
-        message[name] = convert(name, shape, message[name], conversion.decode as (value: unknown) => unknown);
+        const decode = conversion.decode as (value: unknown) => unknown;
+        message[name] = convert(name, shape, message[name], decode, keys.decode);
       }
     }
     for (const [name, value] of this.defaults) if (message[name] === undefined) message[name] = value;
@@ -153,12 +184,12 @@ class Plan {
     if (!isJsonObject(message)) throw new ConversionError('must be an object');
     if (this.fields.length === 0) return message;
     const copy: Message = { ...(message as Message) };
-    for (const { name, shape, conversion } of this.fields) {
+    for (const { name, shape, conversion, keys } of this.fields) {
       const value = copy[name];
       // An absent `Value` is no null: absent is only what was not said.
       if (value === undefined || (value === null && conversion !== WELL_KNOWN['.google.protobuf.Value'])) {
         delete copy[name];
-      } else copy[name] = convert(name, shape, value, conversion.encode);
+      } else copy[name] = convert(name, shape, value, conversion.encode, keys.encode);
     }
     return copy;
   };
@@ -169,6 +200,7 @@ function convert(
   shape: ConvertedField['shape'],
   value: unknown,
   change: (value: unknown) => unknown,
+  changeKey: (key: string) => string,
 ): unknown {
   try {
     if (shape === 'one') return change(value);
@@ -177,7 +209,7 @@ function convert(
       return value.map((item) => change(item));
     }
     if (typeof value !== 'object' || value === null) throw new ConversionError('must be an object');
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, change(item)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [changeKey(key), change(item)]));
   } catch (error) {
     throw error instanceof ConversionError ? error.within(name) : error;
   }
@@ -196,9 +228,13 @@ function planOf(name: string, types: Types, known: Map<string, Plan>): Plan {
     const isMap = entry?.options?.mapEntry === true;
     const shape = isMap ? 'map' : field.label === 'LABEL_REPEATED' ? 'list' : 'one';
     const valueField = isMap ? entry.field?.find((one) => one.name === 'value') : field;
-    const conversion = valueField === undefined ? undefined : conversionOf(valueField, types, known);
-    if (conversion !== undefined) {
-      plan.fields.push({ name: field.name, shape, conversion, decodes: conversion !== LONG });
+    const converted = valueField === undefined ? undefined : conversionOf(valueField, types, known);
+    const keyType = isMap ? entry.field?.find((one) => one.name === 'key')?.type : undefined;
+    const keys = KEYS[keyType ?? ''] ?? SAME_KEY;
+    if (converted !== undefined || keys !== SAME_KEY) {
+      const conversion = converted ?? AS_IT_IS;
+      const decodes = conversion !== LONG || keys !== SAME_KEY;
+      plan.fields.push({ name: field.name, shape, conversion, keys, decodes });
     }
     const isPlain = shape === 'one' && field.oneofIndex === undefined;
     const value = isPlain ? defaultOf(field, types) : undefined;

@@ -174,3 +174,39 @@ test('messages that are nested without end are refused', (t) => {
   }
   t.throws(() => notes.decode(bytes), { message: /depth/ });
 });
+
+test('keys of maps are text, also those of 64 bits and those that are true or false', (t) => {
+  const { methods } = loadProto({
+    proto: new URL('keys.proto', import.meta.url),
+    service: 'svc.keys.v1.KeysService',
+  });
+  const { requests: keys } = methods.get('Echo')!;
+  const none = {
+    int64s: {},
+    uint64s: {},
+    sint64s: {},
+    fixed64s: {},
+    sfixed64s: {},
+    bools: {},
+    int32s: {},
+    strings: {},
+  };
+  const signed = { '0': 'zero', '-1': 'a', '9223372036854775807': 'b', '-9223372036854775808': 'c' };
+  const unsigned = { '0': 'zero', '1': 'a', '18446744073709551615': 'b' };
+  const message = {
+    int64s: signed,
+    uint64s: { '12345678': '-5', '18446744073709551615': '6' },
+    sint64s: { '-1': { deep: [1] }, '5': {} },
+    fixed64s: unsigned,
+    sfixed64s: signed,
+    bools: { true: 'yes', false: 'no' },
+    int32s: { '-1': 'a', '7': 'b' },
+    strings: { '12345678': 'digits', false: 'a word' },
+  };
+  t.deepEqual(keys.decode(keys.encode(message)).message, message);
+  // As any other library writes {-1: "x"}, {false: "n"}, and a key that is left out, since it is 0.
+  const minusOne = Buffer.from('0a0e08ffffffffffffffffff01120178', 'hex');
+  t.deepEqual(keys.decode(minusOne).message, { ...none, int64s: { '-1': 'x' } });
+  t.deepEqual(keys.decode(Buffer.from('0a03120178', 'hex')).message, { ...none, int64s: { '0': 'x' } });
+  t.is(keys.encode({ bools: { false: 'n' } }).toString('hex'), '3205080012016e');
+});
