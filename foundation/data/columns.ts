@@ -38,7 +38,7 @@ export const column = {
   id: () => p.string().length(ID_LENGTH),
   /** The tenant that owns the row; the property must be called `tenantId`. */
   tenant: () => p.string().length(ID_LENGTH),
-  /** Text of at most `length` characters; compared byte by byte on every family. */
+  /** Text of at most `length` characters, which SQLite does not check; compared byte by byte on every family. */
   string: (length: number) => p.string().length(length),
   /** Text without a bound. It cannot be indexed. */
   text: () => p.type(UnboundedText).$type<string>(),
@@ -47,11 +47,11 @@ export const column = {
   /** A moment in UTC with milliseconds; a `Date` in the entity. */
   time: () => p.datetime(MILLISECONDS),
   boolean: () => p.boolean(),
-  /** A whole number of 32 bits. */
+  /** A whole number of 32 bits; SQLite takes larger ones and fractions. */
   integer: () => p.integer(),
   /** A whole number; a JavaScript number in the entity, exact up to 2^53. */
   bigint: () => p.bigint('number'),
-  /** An exact decimal as a string; SQLite does not keep trailing zeros. */
+  /** An exact decimal as a string; SQLite keeps 15 digits of it, and no trailing zeros. */
   decimal: (precision: number, scale: number) => p.decimal('string').precision(precision).scale(scale),
   double: () => p.double(),
   /** Bytes without a bound; a `Buffer` in the entity. */
