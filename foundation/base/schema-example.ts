@@ -14,7 +14,8 @@ interface ExampleSchema {
   readonly allOf?: readonly ExampleSchema[];
   readonly properties?: Readonly<Record<string, ExampleSchema>>;
   readonly required?: readonly string[];
-  readonly items?: ExampleSchema;
+  /** Of a tuple one for each place. */
+  readonly items?: ExampleSchema | readonly ExampleSchema[];
   readonly minItems?: number;
   readonly uniqueItems?: boolean;
   readonly minProperties?: number;
@@ -27,6 +28,9 @@ interface ExampleSchema {
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
   readonly multipleOf?: number;
+  readonly $ref?: string;
+  readonly not?: unknown;
+  readonly contains?: unknown;
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -49,7 +53,8 @@ export const ANY_TEXT = 'string';
  * they have an example of their own. Where nothing but `null` is sure it is `null`. The same schema always gives the
  * same value.
  *
- * @returns `undefined` where only a pattern or a rule across members could say: no example is better than a wrong one
+ * @returns `undefined` where only a pattern, a reference or a rule across members could say: no example is better than
+ * a wrong one
  */
 export function exampleOf(schema: unknown): unknown {
   return made(schema as ExampleSchema, undefined);
@@ -76,6 +81,7 @@ function made(schema: ExampleSchema, marker: string | undefined): unknown {
   if (schema.const !== undefined) return schema.const;
   const given = ownExample(schema) ?? schema.default;
   if (marker === undefined && given !== undefined) return given;
+  if (marker === undefined && (schema.$ref ?? schema.not ?? schema.contains) !== undefined) return undefined;
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   const forms = schema.anyOf ?? schema.oneOf;
   const isNullable = types.includes('null') || forms?.some(({ type }) => type === 'null') === true;
@@ -130,11 +136,19 @@ function objectOf(schema: ExampleSchema, marker: string | undefined): unknown {
 }
 
 function listOf({ items = {}, minItems, uniqueItems }: ExampleSchema, marker: string | undefined): unknown {
+  if (isTuple(items)) {
+    const places = items.map((item) => made(item, marker));
+    return places.includes(undefined) ? undefined : places;
+  }
   const item = made(items, marker);
   const length = Math.max(minItems ?? 1, 1);
   if (item === undefined) return minItems ? undefined : [];
   if (marker === undefined && uniqueItems === true && length > 1) return undefined;
   return Array.from({ length }, () => item);
+}
+
+function isTuple(items: ExampleSchema | readonly ExampleSchema[]): items is readonly ExampleSchema[] {
+  return Array.isArray(items);
 }
 
 function numberOf(schema: ExampleSchema): unknown {

@@ -36,6 +36,23 @@ const cases: readonly (readonly [what: string, schema: unknown, example: unknown
   ['a list of several', Type.Array(own, { minItems: 2 }), ['Acme', 'Acme']],
   ['a list of different ones', Type.Array(own, { minItems: 2, uniqueItems: true }), undefined],
   ['a list of what has none', Type.Array(Type.String({ pattern: '^\\d$' })), []],
+  ['a tuple', Type.Tuple([own, Type.Integer()]), ['Acme', 1]],
+  [
+    'a tuple with a place that has none',
+    Type.Tuple([Type.Integer(), Type.String({ pattern: '^\\d$' })]),
+    undefined,
+  ],
+  [
+    'what refers to itself',
+    Type.Cyclic({ A: Type.Object({ a: Type.Array(Type.Ref('A')) }) }, 'A'),
+    undefined,
+  ],
+  ['what nothing fits', Type.Never(), undefined],
+  [
+    'a list that has to hold something',
+    Type.Unsafe({ type: 'array', contains: { type: 'string' } }),
+    undefined,
+  ],
   ['any JSON', Type.Unknown(), {}],
   ['a record', Type.Record(Type.String(), Type.Integer()), {}],
   ['a record that is not empty', Type.Unsafe({ type: 'object', minProperties: 1 }), undefined],
