@@ -108,6 +108,15 @@ test('a number of a query is written in digits, and no larger than numbers are',
     t.deepEqual(validate({ ratio }), [{ pointer: '/query/ratio', message: 'must be number' }], ratio);
 });
 
+test('members with the names of what every object inherits are told apart from that', (t) => {
+  const optional = Type.Object({ constructor: Type.Optional(Type.String()) });
+  t.deepEqual(createValidator(optional, 'body')({}), []);
+  t.is(createValidator(optional, 'body')({ constructor: 5 })[0]?.message, 'must be string');
+  const needed = Type.Object({ toString: Type.String() }, { additionalProperties: false });
+  t.deepEqual(createValidator(needed, 'body')({}), [{ pointer: '/body/toString', message: 'is required' }]);
+  t.deepEqual(createValidator(needed, 'body')({ toString: 'a' }), []);
+});
+
 test('defaults are filled in', (t) => {
   const query: Record<string, unknown> = {};
   createValidator(Type.Object({ limit: Type.Integer({ default: 50 }) }), 'query')(query);
