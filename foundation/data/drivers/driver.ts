@@ -105,8 +105,7 @@ export function superviseOrm(orm: MikroORM, supervision: Supervision): void {
   driver.convertException = (error) => {
     const isOurs = error instanceof GatewayError || error instanceof DatabaseDefect;
     if (isOurs) return error as Error as DriverException;
-    const isRefused = REFUSED_VALUE.has(String((error as { code?: unknown }).code));
-    return isRefused
+    return isRefusedValue(error as ServerError)
       ? (DatabaseErrors.invalidValue(undefined, { cause: error }) as Error as DriverException)
       : convert(error);
   };
@@ -120,9 +119,23 @@ const REFUSED_VALUE: ReadonlySet<string> = new Set([
   '22P02',
   '22P05',
   'ER_DATA_TOO_LONG',
+  'ER_INVALID_JSON_TEXT',
   'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
   'ER_WARN_DATA_OUT_OF_RANGE',
 ]);
+
+interface ServerError {
+  readonly code?: unknown;
+  readonly errno?: unknown;
+  readonly message: string;
+}
+
+/** MariaDB says of JSON that it does not take (half a surrogate pair) that the check of that column fails. */
+function isRefusedValue({ code, errno, message }: ServerError): boolean {
+  return (
+    REFUSED_VALUE.has(String(code)) || (errno === 4025 && /^CONSTRAINT `[^`]+\.[^`]+` failed/.test(message))
+  );
+}
 
 /** The URL without its password, for messages; a text that is no URL is not shown at all. */
 export function withoutPassword(url: string): string {

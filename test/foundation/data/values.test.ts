@@ -1,7 +1,14 @@
+import { defineEntity } from '@mikro-orm/core';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { type Database, openDatabase, writes } from '../../../foundation/data/database.ts';
+import {
+  column,
+  type Database,
+  openDatabase,
+  type Registration,
+  writes,
+} from '../../../foundation/data/database.ts';
 import { MAX_BINDINGS } from '../../../foundation/data/drivers/bound-parameters.ts';
 import type { PreparingDatabase } from '../../../foundation/data/drivers/statement-cache.ts';
 import { anyCodePoint } from '../../support/code-points.ts';
@@ -180,6 +187,47 @@ eachDatabase(
     );
   },
 );
+
+const Paper = defineEntity({
+  name: 'Paper',
+  tableName: 'papers',
+  properties: { id: column.id().primary(), tenantId: column.tenant(), json: column.json<unknown>() },
+});
+
+const papers: Registration = {
+  owner: 'papers',
+  entities: [Paper],
+  migrations: [
+    {
+      name: '001-initial',
+      up: (schema, types) => [
+        schema
+          .createTable('papers')
+          .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+          .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+          .addColumn('json', types.json, (is) => is.notNull()),
+      ],
+    },
+  ],
+};
+
+eachDatabase(test, 'JSON that a server does not take is a value that cannot be stored', async (t, fresh) => {
+  const database = await openDatabase(fresh.options);
+  t.teardown(() => database.close());
+  await database.register(papers);
+  const a = database.forTenant(TENANT_A);
+  const json = { deep: ['a\ud800'] };
+  const ways = [
+    () => a.insert(Paper, { id: '1', json }),
+    () => a.writeTogether([writes.insert(Paper, [{ id: '2', json }])]),
+    () => database.system().insert(Paper, { id: '3', json, tenantId: TENANT_A }),
+  ];
+  for (const way of ways) {
+    // SQLite takes any JSON.
+    if (fresh.family === 'sqlite') await t.notThrowsAsync(way);
+    else await t.throwsAsync(way, { code: 'database.invalid-value' });
+  }
+});
 
 eachDatabase(test, 'more values than SQLite binds are found all the same', async (t, fresh) => {
   const a = (await open(t, fresh)).forTenant(TENANT_A);
