@@ -44,7 +44,7 @@ export function namedParams(
   return { ...named, [name]: rest };
 }
 
-/** True where a parameter is empty, which the router allows: `/v1/tenants/` is no tenant, but a path that nobody has. */
+/** True where a parameter is empty, which the router allows: `/v1/tenants/` is no tenant, but a path of nobody. */
 export function isPartMissing(params: Readonly<Record<string, string | undefined>>): boolean {
   for (const name in params) if (params[name] === '' && name !== '*') return true;
   return false;

@@ -45,10 +45,10 @@ export interface Decoded {
 
 /**
  * Turns messages of one type into plain objects and back. Names are the proto file's (`snake_case`). 64-bit integers
- * are text (numbers and big integers are taken, too), also as keys of maps, enums their names, bytes a Buffer, `Struct`, `Value` and
- * `ListValue` plain JSON, `Timestamp` RFC 3339 (a `Date` is taken, too). Absent fields have their default; absent
- * messages, members of a `oneof` and `optional` fields are absent. What a message does not declare is left out when it
- * is encoded.
+ * are text, also as keys of maps (numbers and big integers are taken, too), enums their names, bytes a Buffer,
+ * `Struct`, `Value` and `ListValue` plain JSON, `Timestamp` RFC 3339 (a `Date` is taken, too). Absent fields have their
+ * default; absent messages, members of a `oneof` and `optional` fields are absent. What a message does not declare is
+ * left out when it is encoded.
  */
 export interface MessageCodec {
   /** @throws ConversionError naming the field, or the loader's error for bytes that are no such message. */
