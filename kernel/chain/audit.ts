@@ -12,9 +12,8 @@ import type { Context, Middleware } from './request-state.ts';
 
 /**
  * Records the request (specification 1, Audit; decisions 1.4). The record is in the journal before the last bytes of an
- * answer leave, so that nothing a client has seen can be missing after a crash; of a stream it follows at its end, and
- * of a client that left earlier it says 499. When the trail is full the request waits here, before it does anything,
- * and is refused rather than served unrecorded.
+ * answer leave, so that nothing a client has seen can be missing after a crash; of a body that Koa pipes it follows.
+ * Of a client that left earlier it says 499. When the trail is full the request waits, and is refused, not unrecorded.
  */
 export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Middleware {
   return async function auditRequest(context, next) {
@@ -28,10 +27,9 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Middleware {
       return trail.record(auditEntry(state, subjectOf(context), outcome, ids, clock));
     };
     state.whenDone(record);
-    const answered = (status: number) => {
-      if (state.isAborted) return undefined;
-      return record({ status, duration: clock.monotonic() - state.startedAt });
-    };
+    const answered = (status: number) =>
+      state.isAborted ? undefined : record({ status, duration: clock.monotonic() - state.startedAt });
+    state.beforeEnd = () => answered(context.status);
     try {
       await next();
     } catch (thrown) {
@@ -40,7 +38,6 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Middleware {
       if (!context.res.headersSent) await answered(HTTP_STATUS[error.kind]);
       throw error;
     }
-    // What the client has seen whole must be in the journal; a stream is recorded at its end.
     if (state.answer !== undefined) await answered(state.answer.status);
     else if (context.respond !== false && !(context.body instanceof Readable)) await answered(context.status);
   };

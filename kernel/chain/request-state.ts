@@ -20,6 +20,8 @@ export class RequestState extends CallState {
   /** What will be sent; `undefined` while that is open, and for what Koa or a stream sends. */
   answer: Answer | undefined;
   giveUp: (() => void) | undefined;
+  /** Is waited for before the last bytes of a stream of events leave. */
+  beforeEnd: (() => Promise<void> | undefined) | undefined;
   /** The body, where it was read already. */
   bytes: Promise<Buffer> | undefined;
   readonly request: IncomingMessage;

@@ -91,10 +91,7 @@ async function streamEvents(context: Context, { run, failure }: SseBody, times: 
     'x-accel-buffering': 'no',
   });
   // A HEAD request does not wait for events, nor hold the connection until there are none.
-  if (context.req.method === 'HEAD') {
-    res.end();
-    return;
-  }
+  if (context.req.method === 'HEAD') return void res.end();
   res.flushHeaders();
   const writer = new SseWriter(res, state.signal, (reason) => state.abort(reason), times);
   try {
@@ -105,19 +102,22 @@ async function streamEvents(context: Context, { run, failure }: SseBody, times: 
     sendFailure(context, thrown, failure);
     throw thrown;
   } finally {
+    await state.beforeEnd?.();
     await writer.end();
   }
 }
 
 /** A stream that has begun reports its failure in the stream: event `error`, then the terminator (decisions 0.1). */
 function sendFailure(context: Context, thrown: unknown, failure: SseBody['failure']): void {
-  if (context.res.destroyed) return;
-  const { state } = context;
+  const { res, state } = context;
+  if (res.destroyed) return;
+  const error = state.errorOf(thrown);
+  state.errorCode = error.code;
   if (failure !== undefined) {
-    const { event, data } = failure(state.errorOf(thrown));
-    context.res.write(`event: ${event ?? 'error'}\ndata: ${redactLine(data)}\n\n`);
+    const { event, data } = failure(error);
+    res.write(`event: ${event ?? 'error'}\ndata: ${redactLine(data)}\n\n`);
     return;
   }
-  const rendered = renderError(state.errorOf(thrown), state.dialect, state.requestId);
-  context.res.write(`event: error\ndata: ${errorText(rendered)}\n\ndata: [DONE]\n\n`);
+  const rendered = renderError(error, state.dialect, state.requestId);
+  res.write(`event: error\ndata: ${errorText(rendered)}\n\ndata: [DONE]\n\n`);
 }
