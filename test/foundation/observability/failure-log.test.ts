@@ -44,6 +44,7 @@ test('every failure inside the gateway has its line, and no mistake of a caller 
   logFailure({ ...call('gone'), isAborted: true }, KernelErrors.internal());
   logFailure(call('c'), KernelErrors.pathNotFound());
   logFailure(call('d'), KernelErrors.overloaded());
+  logFailure(call('e'), KernelErrors.starting());
   t.deepEqual(
     lines.map(({ requestId, err }) => [requestId, err]),
     [
