@@ -1,4 +1,4 @@
-import { type Clock, type Logger, recentMap } from 'agent-gateway';
+import { type Clock, type Logger, recentMap, throttledLog } from 'agent-gateway';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { RelayMetrics } from '../../metrics.ts';
 import type { Outbox, OutboxEntry, Taken } from '../../store/outbox.ts';
@@ -49,6 +49,10 @@ export function createRelay(parts: RelayParts) {
   const { outbox, queries, sinks, clock, log, metrics, deliveryMs = DELIVERY_MS } = parts;
   const choice = createSinkChoice({ sinks, clock, log });
   const definitions = recentMap<string>(MAX_KNOWN_RUNS);
+  // Many runs wait for one look: all of them hear that it failed.
+  const wait = throttledLog(clock, (err: unknown, count) =>
+    log.warn({ err, count }, 'the outbox could not be looked at: events of runs wait for their delivery'),
+  );
   /** By sink. There are as many as sinks ever came in the life of the process. */
   const dispatchers = new Map<string, SinkDispatcher>();
 
@@ -162,25 +166,32 @@ export function createRelay(parts: RelayParts) {
         choice.named(sink) === undefined ? NOTHING : await outbox.take({ sink, limit, claimMs, room }),
       share: cooldown.share,
       handle: (entry, signal) => handle(entry, cooldown, signal),
-      failed: (err) => log.error({ err, sink }, 'the outbox could not be looked at'),
+      failed: wait,
     });
     dispatchers.set(sink, dispatcher);
     metrics.began(sink);
     return dispatcher;
   }
 
+  /**
+   * Begins to deliver what is due to sinks (default: to all that are registered; others are left out), and resolves
+   * when nothing more is due, or can be taken now; slow deliveries go on until `signal` aborts, and entries that wait
+   * for them follow. Called at an interval, and whenever something may be due; simultaneous calls share one run.
+   * Rejects with what the outbox throws.
+   */
+  async function relay(signal: AbortSignal, names = choice.names()): Promise<void> {
+    const here = names.filter((name) => choice.named(name) !== undefined);
+    await Promise.all(here.map((sink) => dispatcherOf(sink).dispatch(signal)));
+  }
+
   return {
     sinksOf: choice.wanting,
 
-    /**
-     * Begins to deliver what is due to sinks (default: to all that are registered; others are left out), and resolves
-     * when nothing more is due, or can be taken now; slow deliveries go on until `signal` aborts, and entries that wait
-     * for them follow. Called at an interval, and whenever something may be due; simultaneous calls share one run.
-     * Rejects with what the outbox throws.
-     */
-    async relay(signal: AbortSignal, names = choice.names()): Promise<void> {
-      const here = names.filter((name) => choice.named(name) !== undefined);
-      await Promise.all(here.map((sink) => dispatcherOf(sink).dispatch(signal)));
+    relay,
+
+    /** The same. Never rejects: a failure is logged, once a minute, and the events go on waiting. */
+    async relayNow(signal: AbortSignal, names?: readonly string[]): Promise<void> {
+      await relay(signal, names).catch(wait);
     },
 
     /** Gives up events for sinks that have been away for three days. Rejects with what the outbox throws. */

@@ -81,17 +81,10 @@ export function assembleEngine(scope: Pick<Scope, 'services' | 'log' | 'signal'>
       metrics.committed(committed);
       followers.committed(state, committed);
       const wanting = relay.sinksOf(state.tenantId);
-      if (wanting.length > 0) void relayNow(scope.signal, wanting);
+      if (wanting.length > 0) void relay.relayNow(scope.signal, wanting);
     },
   });
 
-  /** Delivers events that wait for their sinks; a failure is logged, and they go on waiting. */
-  async function relayNow(signal: AbortSignal, to?: readonly string[]): Promise<void> {
-    await relay
-      .relay(signal, to)
-      .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
-  }
-
   const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor });
-  return { engine, database, versions, runner, followers, relay, relayNow };
+  return { engine, database, versions, runner, followers, relay };
 }

@@ -80,7 +80,7 @@ export function bindEngine(
     { immediately: true },
   );
   scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, async () => {
-    await opened?.relayNow(scope.signal);
+    await opened?.relay.relayNow(scope.signal);
   });
   scope.every(`${tables.name}-outbox-expiry`, FORGET_EVERY_MS, async () => {
     await opened?.relay.forget();
@@ -90,7 +90,7 @@ export function bindEngine(
     const last = await opening.begun?.catch(() => undefined);
     if (last === undefined) return;
     await last.runner.close(signal);
-    await last.relayNow(signal);
+    await last.relay.relayNow(signal);
     await Promise.race([last.relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
   });
   // Followers of waiting runs would delay the stop for the whole drain time; their clients continue on another replica,

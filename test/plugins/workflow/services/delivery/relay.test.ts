@@ -181,6 +181,20 @@ test('an outbox that is away rejects the call, and what is under way ends', asyn
   t.deepEqual(hooks.seqs(), [1]);
 });
 
+test('a database that is away is one line a minute, however many runs wait for it', async (t) => {
+  const { relay, state, lines, clock, end } = relayOver([keepingSink('hooks').sink]);
+  state.failure = new Error('away');
+  await Promise.all(Array.from({ length: 50 }, () => relay.relayNow(end.signal)));
+  clock.advance(59_000);
+  await relay.relayNow(end.signal);
+  t.is(lines.length, 1);
+  t.like(lines[0], { count: 1, err: { message: 'away' } });
+  clock.advance(1_000);
+  await relay.relayNow(end.signal);
+  t.is(lines.length, 2);
+  t.like(lines[1], { count: 51 });
+});
+
 test('what a look takes when the process ends is given back, and the end waits for that', async (t) => {
   const gate = Promise.withResolvers<void>();
   const hooks = keepingSink('hooks');
