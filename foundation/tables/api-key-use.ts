@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { recentMap } from '../base/recent-map.ts';
+import { throttledLog } from '../base/throttle.ts';
 import type { Database } from '../data/database.ts';
 import { ApiKey } from './api-key.ts';
 
@@ -14,7 +15,7 @@ const BATCH = 500;
 
 /**
  * Notes when API keys were used, off the request path. It is a hint for people: a crash may lose the last few seconds.
- * `onError` is called for writes that failed on the timer.
+ * `onError` is called for writes that failed on the timer, once a minute at most: they are tried every few seconds.
  */
 export function createLastUsed({
   database,
@@ -27,6 +28,7 @@ export function createLastUsed({
 }) {
   const notedAt = recentMap<number>(MAX_PENDING);
   const pending = new Set<string>();
+  const report = throttledLog(clock, onError);
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
   let closed = false;
@@ -35,7 +37,7 @@ export function createLastUsed({
     if (timer !== undefined || closed) return;
     timer = setTimeout(() => {
       timer = undefined;
-      flush().catch(onError);
+      flush().catch(report);
     }, GATHER_MS);
     timer.unref();
   }

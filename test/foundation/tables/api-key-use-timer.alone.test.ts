@@ -5,12 +5,12 @@ import { manualClock } from '../../../testing/manual-clock.ts';
 import { until } from '../../support/until.ts';
 
 test.serial(
-  'notes are written by themselves after 5 seconds; a failure is reported and tried again',
+  'notes are written by themselves after 5 seconds; a failure is reported once a minute, and tried again',
   async (t) => {
     mock.timers.enable({ apis: ['setTimeout'] });
     const written: string[][] = [];
     const errors: unknown[] = [];
-    const answers = [new Error('away'), undefined];
+    const answers = [new Error('away'), new Error('still away'), undefined];
     const database = {
       system: () => ({
         nativeUpdate: async (_entity: unknown, where: { id: { $in: string[] } }) => {
@@ -26,10 +26,14 @@ test.serial(
       notes.touch('b');
       mock.timers.tick(4999);
       await settle();
-      t.is(answers.length, 2);
+      t.is(answers.length, 3);
       mock.timers.tick(1);
       await settle();
       t.like(errors, { 0: { message: 'away' }, length: 1 });
+      mock.timers.tick(5000);
+      await settle();
+      t.is(errors.length, 1);
+      t.deepEqual(written, []);
       mock.timers.tick(5000);
       await settle();
       t.deepEqual(written, [['a', 'b']]);
