@@ -197,16 +197,21 @@ export function createJournal({ directory, owner, segmentBytes, log }: JournalOp
       if (!folder.heartbeat(now)) beginAnew();
     },
 
-    /** Ends the use of the files. What is left is for the process that starts next. */
+    /** Ends the use of the files. What is left is for the process that starts next. Never throws. */
     close(): void {
       isClosed = true;
-      prune();
-      for (const segment of own) segment.seal();
-      if (sum(adopted) + sum(own) > 0) {
-        folder.leave();
-      } else {
-        for (const segment of own) segment.remove();
-        folder.remove();
+      try {
+        prune();
+        for (const segment of own) segment.seal();
+        if (sum(adopted) + sum(own) > 0) {
+          folder.leave();
+        } else {
+          for (const segment of own) segment.remove();
+          folder.remove();
+        }
+      } catch (error) {
+        // A disk that has failed must not break the stop: by the name of the folder the next start sees whose it was.
+        log.warn({ err: error }, 'audit journal: the folder stays as it is, for the next start');
       }
     },
   };

@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
@@ -163,6 +171,22 @@ test('close ends at its deadline, and the next start finds the rest', async (t) 
   );
   await second.close(1_000);
   t.deepEqual(readdirSync(folder), []);
+});
+
+test('a disk that fails at the end does not break it: the journal keeps its name and its records', async (t) => {
+  const folder = await tempFolder(t);
+  const sink = new FakeSink();
+  sink.isAway = true;
+  const { trail, log } = startTrail(t, folder, sink);
+  const given = recordMany((one) => trail.record(one), 3);
+  const [own] = readdirSync(folder) as [string];
+  // No folder takes the place of one that is not empty.
+  const inTheWay = path.join(folder, `left.${own.split('.').at(-1)}`, 'file');
+  mkdirSync(inTheWay, { recursive: true });
+  await trail.close(0);
+  t.true(log.lines.some((line) => line.includes('the folder stays as it is')));
+  const kept = filesOf(path.join(folder, own)).map((file) => readFileSync(file, 'utf8'));
+  t.true(given.every(({ id }) => kept.join('').includes(id)));
 });
 
 test('a record after the end is counted as lost, not thrown at the caller', async (t) => {
