@@ -25,8 +25,8 @@ export interface ObjectsOptions {
 
 /**
  * Opens object storage. Files: makes the folder, and deletes temporary files that a crash has left more than an hour
- * ago; throws `ObjectStoreStartError`. S3: loads the AWS SDK and asks nothing of the store yet, so that a gateway
- * starts without it. A plugin: looks for its store at each operation.
+ * ago, now and once more when an hour is over; throws `ObjectStoreStartError`. S3: loads the AWS SDK and asks nothing
+ * of the store yet, so that a gateway starts without it. A plugin: looks for its store at each operation.
  */
 export async function openObjects(options: ObjectsOptions): Promise<Objects> {
   const { url, clock, observe = () => {} } = options;

@@ -24,7 +24,7 @@ import {
   TRAILER_BYTES,
   type Trailer,
 } from './object-file.ts';
-import { createTemporaryFiles, TEMPORARY_FOLDER } from './temporary-files.ts';
+import { ABANDONED_MS, createTemporaryFiles, TEMPORARY_FOLDER } from './temporary-files.ts';
 
 /** What the form on disk needs. */
 export interface FileStoreOptions {
@@ -34,6 +34,8 @@ export interface FileStoreOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
 }
 
+/** Milliseconds until what a crash just before this start has left is old enough to be deleted. */
+const CLEAN_AGAIN_MS = ABANDONED_MS + 60_000;
 /** How often a write makes its folder again that a delete has just removed as empty. */
 const PLACE_ATTEMPTS = 10;
 
@@ -62,10 +64,17 @@ function createFileStore(
   root: string,
   temporaryFiles: ReturnType<typeof createTemporaryFiles>,
   clock: Clock,
-  log: Pick<Logger, 'warn'>,
+  log: Pick<Logger, 'info' | 'warn'>,
 ): ObjectStore {
   const tree = createFolderTree(root);
   const turns = new KeyedMutex();
+  const cleanAgain = setTimeout(() => {
+    temporaryFiles
+      .clean(clock, log)
+      .catch((err: unknown) =>
+        log.warn({ err }, 'unfinished objects that a crash has left could not be deleted'),
+      );
+  }, CLEAN_AGAIN_MS).unref();
 
   function fileOf(key: string): string {
     return path.join(root, objectPath(key));
@@ -235,7 +244,9 @@ function createFileStore(
       );
     },
 
-    async close(): Promise<void> {},
+    async close(): Promise<void> {
+      clearTimeout(cleanAgain);
+    },
   };
 }
 

@@ -11,7 +11,7 @@ import type { Logger } from '../../observability/logger.ts';
 export const TEMPORARY_FOLDER = 'tmp';
 
 /** A write that goes on touches its file at least every five minutes (`bodyPieces`). */
-const ABANDONED_MS = 60 * 60_000;
+export const ABANDONED_MS = 60 * 60_000;
 
 /** Where objects are written before they get their name. */
 export function createTemporaryFiles(root: string, ids: Ids) {

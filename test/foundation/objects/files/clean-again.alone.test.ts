@@ -1,0 +1,32 @@
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { mock } from 'node:test';
+import test from 'ava';
+import { createIds } from '../../../../foundation/base/ids.ts';
+import { openFileStore } from '../../../../foundation/objects/files/file-store.ts';
+import { manualClock } from '../../../../testing/manual-clock.ts';
+import { temporaryFolder } from '../../../support/gateway-process.ts';
+import { until } from '../../../support/until.ts';
+
+test('what a crash just before the start has left is deleted an hour later', async (t) => {
+  const folder = await temporaryFolder(t);
+  const clock = manualClock();
+  const unfinished = path.join(folder, 'tmp', 'left-by-a-crash');
+  await mkdir(path.dirname(unfinished));
+  await writeFile(unfinished, 'half of an obj');
+  const crashedAt = new Date(clock.now() - 1_000);
+  await utimes(unfinished, crashedAt, crashedAt);
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  const lines: unknown[] = [];
+  const log = { info: (fields: unknown) => void lines.push(fields), warn: t.fail } as never;
+  const store = await openFileStore({ folder, clock, ids: createIds(clock), log });
+  const left = () => readdir(path.join(folder, 'tmp'));
+  t.deepEqual(await left(), ['left-by-a-crash']);
+  clock.advance(61 * 60_000);
+  mock.timers.tick(61 * 60_000);
+  mock.timers.reset();
+  await until(async () => (await left()).length === 0);
+  t.deepEqual(lines, [{ files: 1 }]);
+  await store.close();
+});
