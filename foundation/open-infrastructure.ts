@@ -77,6 +77,7 @@ export async function openInfrastructure(
     ...settings.database,
     applicationRole,
     pool,
+    synchronous: settings.sqliteSynchronous,
     log,
     clock,
     guardTransactions,

@@ -187,6 +187,7 @@ export function kernelServices(
     openSqlite: (file) =>
       openDatabase({
         driver: 'sqlite',
+        synchronous: settings.sqliteSynchronous,
         log,
         clock,
         guardTransactions,

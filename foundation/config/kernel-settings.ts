@@ -66,6 +66,8 @@ export interface KernelSettings {
   readonly databaseRole: string;
   /** Connections at most. */
   readonly databasePool: number;
+  /** Whether a commit on SQLite waits for the disk. */
+  readonly sqliteSynchronous: 'normal' | 'full';
   /** Holds a password. */
   readonly redisUrl: string | undefined;
   readonly services: ServiceSettings;
@@ -138,6 +140,7 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
     },
     databaseRole: variables.databaseRole,
     databasePool: variables.databasePool,
+    sqliteSynchronous: variables.sqliteSynchronous,
     redisUrl: variables.redisUrl,
     services: serviceSettings(variables, variables.dataDir),
   };

@@ -179,6 +179,12 @@ export const KernelVariables = Type.Object({
     description:
       'Connections to PostgreSQL or MySQL that this process may have open; on PostgreSQL without Redis, events take one more',
   }),
+  sqliteSynchronous: field.choice(['normal', 'full'], {
+    env: 'SVC_SQLITE_SYNCHRONOUS',
+    default: 'normal',
+    description:
+      'When commits on SQLite are on the disk: `full`, before they are answered; `normal`, soon after, so that a power cut may lose the last ones',
+  }),
   redisUrl: field.url({
     env: 'REDIS_URL',
     secret: true,

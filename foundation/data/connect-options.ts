@@ -16,6 +16,7 @@ export function toConnectOptions(options: DatabaseOptions, tenancies: Tenancies)
     ...options,
     guard: new TransactionGuard(options.guardTransactions === true),
     disk: watchDisk(options.clock),
+    synchronous: options.synchronous ?? 'normal',
     maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     orm: ormOptions(options, tenancies),

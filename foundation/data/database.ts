@@ -44,6 +44,8 @@ export interface DatabaseOptions {
    * GiB at most.
    */
   readonly file?: string;
+  /** Whether a commit on SQLite waits for the disk; default `normal`: no, and a power cut may lose the last ones. */
+  readonly synchronous?: 'normal' | 'full';
   readonly log: Logger;
   readonly clock: Clock;
   /** Most connections to a server at one time; default 10. SQLite has one. */

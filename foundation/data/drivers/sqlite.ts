@@ -29,8 +29,6 @@ import { unavailableOr } from './unavailable.ts';
 const BLOCKING_BUSY_MS = 20;
 const PRAGMAS = [
   'journal_mode = wal',
-  // Durable against the death of the process.
-  'synchronous = normal',
   'foreign_keys = on',
   // 16 MiB: with the default of 2 every insert reads its indexes again.
   'cache_size = -16384',
@@ -81,7 +79,8 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   const database: PreparingDatabase & LogDatabase = await connection.getNativeClient();
   native = database;
   const prepare = keepStatements(database);
-  for (const pragma of PRAGMAS) {
+  // Durable against the death of the process in any case, and, with `full`, against that of the machine.
+  for (const pragma of [...PRAGMAS, `synchronous = ${options.synchronous}`]) {
     await connection.execute(`pragma ${pragma}`);
   }
   if (inMemory) await connection.execute(`pragma max_page_count = ${MEMORY_PAGES}`);

@@ -44,6 +44,7 @@ test('an empty environment gives the documented defaults', (t) => {
     database: { driver: 'sqlite', file: 'data/gateway.db' },
     databaseRole: 'agent_gateway_app',
     databasePool: 10,
+    sqliteSynchronous: 'normal',
     redisUrl: undefined,
     services: {
       deployment: 'agent-gateway',
@@ -149,6 +150,7 @@ test('an environment in which every variable is set arrives completely', (t) => 
     database: { driver: 'postgres', url: 'postgres://u:p@db/app' },
     databaseRole: 'agent_gateway_app',
     databasePool: 10,
+    sqliteSynchronous: 'normal',
     redisUrl: 'redis://:p@redis:6379/1',
     services: {
       deployment: 'blue',
