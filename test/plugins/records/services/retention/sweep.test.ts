@@ -20,6 +20,7 @@ const never = new AbortController().signal;
 /** All kinds that there are, and which table has them. */
 const TABLES: Readonly<Record<string, string>> = {
   agent_checkpoints: 'agent_checkpoints',
+  api_keys: 'api_keys',
   chats: 'runtime_chats',
   conversations: 'runtime_conversations',
   execution_receipts: 'execution_receipts',
@@ -108,6 +109,9 @@ eachGatewayDatabase(
     for (const tenant of [one, two]) {
       await fill(gateway, tenant, 'ada', 'tea');
       const call = callsAs(gateway, tenant.token);
+      const keys = `/admin/v1/tenants/${tenant.id}/api-keys`;
+      const { body: key } = await gateway.request(keys, { method: 'POST', body: { name: 'revoked' } });
+      t.is((await gateway.request(`${keys}/${key.id}`, { method: 'DELETE' })).status, 204);
       const definition = await call('POST', '/v1/workflow-definitions', {
         name: 'ends',
         graph: chain(),
@@ -136,7 +140,8 @@ eachGatewayDatabase(
     const nothing = Object.fromEntries(Object.keys(TABLES).map((kind) => [kind, 0]));
     // Deliveries go on meanwhile, and log their attempts.
     const { webhook_logs = 0, workflow_events = 0 } = after;
-    t.deepEqual(after, { ...nothing, workflow_runs: 1, workflow_events, webhook_logs });
+    const api_keys = before.api_keys! - 1;
+    t.deepEqual(after, { ...nothing, api_keys, workflow_runs: 1, workflow_events, webhook_logs });
     const end = clock.now() - 2 * DAY_MS;
     const logs = `select count(*) as n from runtime_webhook_logs where tenant_id = '${one.id}' and delivered_at < ${end}`;
     t.is(Number((await fresh.ask(logs))[0]!.n), 0);
