@@ -32,7 +32,10 @@ export type ReplyBody =
       readonly failure?: (error: GatewayError) => SseEvent;
     };
 
-/** Makes replies by name. Text and streams get the route's `answerType`; `type` is for answers that differ. */
+/**
+ * Makes replies by name. Text and streams get the route's `answerType`; `type` is for answers that differ. An answer
+ * with a stream begins with its first byte: what fails before is answered as what a handler throws.
+ */
 export const reply = {
   json: (status: number, value: unknown, headers?: ReplyHeaders) =>
     new Reply(status, { kind: 'json', value }, headers),

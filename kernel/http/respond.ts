@@ -1,4 +1,5 @@
 import { type RenderedError, renderError } from '../../foundation/errors/render.ts';
+import { begun } from '../../foundation/http/begun-stream.ts';
 import { type SseTimes, SseWriter } from '../../foundation/http/sse-writer.ts';
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply, type ReplyBody } from '../api/reply.ts';
@@ -14,12 +15,13 @@ export async function respond(context: Context, result: unknown, times: SseTimes
     settleJson(context, 200, result ?? null);
     return;
   }
+  const { body } = result;
+  if (body.kind === 'stream' && context.req.method !== 'HEAD') await begun(body.value, context.state.signal);
   for (const name in result.headers) {
     // The chain may have named headers already: those of CORS.
     if (name === 'vary') context.vary(result.headers[name]!);
     else context.set(name, result.headers[name]!);
   }
-  const { body } = result;
   switch (body.kind) {
     case 'json':
       settleJson(context, result.status, body.value);
