@@ -13,7 +13,6 @@ import {
   type TenantEntityManager,
   type TenantRecord,
   Type,
-  withFirst,
 } from 'agent-gateway';
 import { type DocumentSection, exportDocument } from './export-document.ts';
 
@@ -128,9 +127,9 @@ export function createDataProtection(parts: DataProtectionParts) {
 
   return {
     /**
-     * The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are thrown while
-     * the text is read. The audit log names who asked before anything leaves: the record of the call is written at its
-     * end, and never where the process ends before.
+     * The document. Throws `data-protection.incomplete`; later failures are thrown while the text is read. The audit
+     * log names who asked before anything leaves: the record of the call is written at its end, and never where the
+     * process ends before.
      */
     async export(
       tenant: Pick<TenantRecord, 'id' | 'name' | 'plan' | 'createdAt'>,
@@ -148,8 +147,7 @@ export function createDataProtection(parts: DataProtectionParts) {
         exported_at: new Date(clock.now()),
       };
       const request = { tenantId: tenant.id, userId, signal };
-      const text = exportDocument(head, documentSections(data), request);
-      return withFirst(text, () => new Error('an export has no text'));
+      return exportDocument(head, documentSections(data), request);
     },
 
     /**
