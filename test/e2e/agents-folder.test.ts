@@ -10,10 +10,10 @@ test('the resources that come with the gateway are live from the start, and noth
   await using gateway = await startTestGateway({ env: { SVC_AGENTS_DIR: folder } });
   const { body } = await gateway.request('/v1/models');
   t.true(body.data.some(({ id }: { id: string }) => id === 'helper'));
-  // Other tests of the process may keep it busy.
+  // Of the folder alone: a busy machine is told in other warnings.
   const warnings = gateway
     .logs()
-    .filter((line) => /"level":"(warn|error)"/.test(line) && !line.includes('the event loop was blocked'));
+    .filter((line) => /"level":"(warn|error)"/.test(line) && line.includes(JSON.stringify(folder)));
   t.deepEqual(warnings, []);
 });
 
