@@ -20,7 +20,7 @@ import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import { runAlone, withRetries } from './retry.ts';
 import type { PlainWhere } from './rows/conditions.ts';
 import type { PageQuery } from './rows/plain-rows.ts';
-import type { ReadyWrite, RowWrite } from './rows/row-writes.ts';
+import type { RowWrite } from './rows/row-writes.ts';
 import type { RowsQuery } from './rows/statement.ts';
 import type { Place } from './rows/statement-runner.ts';
 import {
@@ -190,10 +190,7 @@ export class TenantEntityManager {
   async insertMany<E extends object>(entity: EntityName<E>, data: readonly TenantData<E>[]): Promise<void> {
     if (data.length === 0) return;
     const ready = this.#rules.ready({ kind: 'insert', entity: entity as EntityName<object>, rows: data });
-    if (ready !== undefined) {
-      await this.#source.plainRows.run(ready, this.#place);
-      return;
-    }
+    if (ready !== undefined) return void (await this.#source.plainRows.run(ready, this.#place));
     const rows = data.map((row) => this.#rules.row(entity, row));
     await this.#rules.verifyReferences(this.#orm, entity, rows);
     await this.#orm.insertMany(entity, rows as never);
@@ -219,14 +216,8 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     data: EntityData<NoInfer<E>>,
   ): Promise<number> {
-    const write = {
-      kind: 'update',
-      entity: entity as EntityName<object>,
-      where,
-      data,
-      expect: undefined,
-    } as const;
-    const ready = this.#rules.ready(write as RowWrite);
+    const write = { kind: 'update', entity, where, data, expect: undefined } as unknown as RowWrite;
+    const ready = this.#rules.ready(write);
     if (ready !== undefined) return this.#source.plainRows.run(ready, this.#place);
     await this.#rules.verifyReferences(this.#orm, entity, [data]);
     return this.#change(() => this.#orm.nativeUpdate(entity, where, data));
@@ -245,7 +236,7 @@ export class TenantEntityManager {
     if (shareAs !== undefined) {
       return this.#source.groups.write({ tenantId: this.tenantId, key: shareAs, writes });
     }
-    const ready = writes.flatMap((write) => this.#readyTogether(write));
+    const ready = writes.flatMap((write) => this.#rules.readyTogether(write));
     const isWritten = await this.#source.plainRows.together(ready, this.#place, (work) =>
       this.#source.begin(this.tenantId, undefined, (transaction) =>
         work(this.#source.place(this.tenantId, transaction)),
@@ -353,15 +344,5 @@ export class TenantEntityManager {
   /** Where plain statements run. */
   get #place(): Place {
     return this.#source.place(this.tenantId, this.#open);
-  }
-
-  /** Nothing for an insert of no rows. */
-  #readyTogether(write: RowWrite): readonly ReadyWrite[] {
-    const ready = this.#rules.ready(write);
-    if (ready !== undefined) return [ready];
-    if (write.kind === 'insert' && write.rows.length === 0) return [];
-    const { className } = this.#source.metadata(write.entity);
-    const what = write.kind === 'insert' ? 'A row' : 'A change';
-    throw new DatabaseDefect('plain-rows', `${what} of ${className} is not plain, or empty: write it alone`);
   }
 }

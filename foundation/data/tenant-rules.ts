@@ -140,6 +140,16 @@ export class TenantRules {
     return undefined;
   }
 
+  /** The same of a write that has to be one statement, or none for an insert of no rows. Throws where it is not. */
+  readyTogether(write: RowWrite): readonly ReadyWrite[] {
+    const ready = this.ready(write);
+    if (ready !== undefined) return [ready];
+    if (write.kind === 'insert' && write.rows.length === 0) return [];
+    const { className } = this.#source.metadata(write.entity);
+    const what = write.kind === 'insert' ? 'A row' : 'A change';
+    throw new DatabaseDefect('plain-rows', `${what} of ${className} is not plain, or empty: write it alone`);
+  }
+
   /** Throws unless all that the rows refer to is of the tenant of `unit`, which looks for it. */
   async verifyReferences(
     unit: SqlEntityManager,

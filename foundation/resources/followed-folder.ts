@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import { Follower, type WatchFolder, wayTo } from '../base/follow.ts';
+import { Follower, wayTo } from '../base/follow.ts';
+import type { WatchFolder } from '../base/watch-folder.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type FolderScan, scanFolder } from './folder-scan.ts';
 import type { ResourceLimits, ResourceTimes } from './resources.ts';

@@ -18,8 +18,8 @@ import {
   TURN_TIMEOUT_MS,
   type WriteAtOnce,
 } from './driver.ts';
+import { createTurn, whenFree } from './sqlite-waiting.ts';
 import { keepStatements, type PreparingDatabase } from './statement-cache.ts';
-import { createTurn, whenFree } from './supervised-driver.ts';
 import { unavailableOr } from './unavailable.ts';
 
 /**

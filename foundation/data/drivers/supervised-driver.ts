@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -10,11 +9,12 @@ import {
 } from 'kysely';
 import { DeadlineError, within } from '../../base/deadline.ts';
 import type { Pauses } from '../../base/pauses.ts';
-import { Mutex, type Release } from '../../base/semaphore.ts';
+import type { Mutex, Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { type DiskWatch, diskFailure } from './disk-failures.ts';
 import { Lending } from './lending.ts';
+import { whenFree } from './sqlite-waiting.ts';
 import { asUnavailable } from './unavailable.ts';
 import { assertStorable } from './values.ts';
 
@@ -62,12 +62,6 @@ export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
   };
-}
-
-/** Turns at the one connection that there is. @param timeoutMs milliseconds that a user waits for its turn */
-export function createTurn(timeoutMs: number): Mutex {
-  const expired = () => DatabaseErrors.unavailable('Another transaction has held the database for too long');
-  return new Mutex({ timeoutMs, expired });
 }
 
 class SupervisedDriver implements Driver {
@@ -342,26 +336,4 @@ function operate<T>(parts: Supervision, run: () => Promise<T>, on?: SupervisedCo
     if (on !== undefined && diskFailure(error) === 'read-only') on.isReadOnly = true;
     return asUnavailable(error);
   });
-}
-
-/**
- * SQLite's own waiting blocks the whole process; there it is short, and the statement is tried again here instead, for
- * so many milliseconds. A statement that failed with "busy" has changed nothing. Inside a transaction it cannot happen:
- * those begin with the write lock.
- */
-export async function whenFree<T>(run: () => T | Promise<T>, timeoutMs: number): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
-  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      await sleep(pause);
-    }
-  }
-}
-
-/** True where another process has the lock of an SQLite file. */
-function isBusy(error: unknown): boolean {
-  return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
 }

@@ -1,10 +1,7 @@
 import test from 'ava';
 import { CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect } from 'kysely';
-import {
-  createTurn,
-  type Supervision,
-  supervise,
-} from '../../../foundation/data/drivers/supervised-driver.ts';
+import { createTurn } from '../../../foundation/data/drivers/sqlite-waiting.ts';
+import { type Supervision, supervise } from '../../../foundation/data/drivers/supervised-driver.ts';
 import { asUnavailable } from '../../../foundation/data/drivers/unavailable.ts';
 import { TransactionGuard } from '../../../foundation/data/transaction-guard.ts';
 
