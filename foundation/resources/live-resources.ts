@@ -188,8 +188,7 @@ export function readResource(
     const errors = found.slice(0, limit).map(toError);
     return { errors, locate: () => errors };
   };
-  const wrong = (message: string, line = 1, pointer = '') =>
-    refused([{ file: NOWHERE, line, pointer, message }]);
+  const wrong = (message: string, line = 1) => refused([{ file: NOWHERE, line, pointer: '', message }]);
   if (Buffer.byteLength(text) > fileBytes) return wrong(`is larger than ${fileBytes} bytes`);
   const [document, second] = parseSourceFile(NOWHERE, text).documents;
   if (document === undefined) return wrong('holds no resource');

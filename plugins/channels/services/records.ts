@@ -1,8 +1,7 @@
 import { Id, REFERENCE_FORMS, Timestamp, Type, toWire } from 'agent-gateway';
 import { PLATFORMS } from '../contract.ts';
 
-const orNull = (description?: string) =>
-  Type.Union([Type.String(), Type.Null()], { ...(description && { description }) });
+const SecretReference = Type.Union([Type.String(), Type.Null()], { description: REFERENCE_FORMS });
 const Moment = Type.Union([Timestamp, Type.Null()]);
 
 /** A platform by its name. */
@@ -18,8 +17,8 @@ export const AppSchema = Type.Object({
     description: REFERENCE_FORMS,
     examples: ['env:FEISHU_SECRET'],
   }),
-  oauth_secret_ref: orNull(REFERENCE_FORMS),
-  webhook_secret_ref: orNull(REFERENCE_FORMS),
+  oauth_secret_ref: SecretReference,
+  webhook_secret_ref: SecretReference,
   enabled: Type.Boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,

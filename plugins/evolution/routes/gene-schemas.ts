@@ -11,13 +11,12 @@ const rateOrNull = (description: string) =>
 
 const Enabled = Type.Boolean({ description: 'Whether agents learn and are advised: `EVOLUTION_ENABLED`' });
 /** 1 is the minimum; a number above 100 counts as 100. */
-const limitOf = (value: number) =>
-  Type.Integer({
-    minimum: 1,
-    default: value,
-    description: `Above ${MAX_GENES}: ${MAX_GENES}`,
-    examples: [value],
-  });
+const Limit = Type.Integer({
+  minimum: 1,
+  default: DEFAULT_GENES,
+  description: `Above ${MAX_GENES}: ${MAX_GENES}`,
+  examples: [DEFAULT_GENES],
+});
 const MinConfidence = Type.Number({ minimum: 0, maximum: 1, examples: [0.5] });
 
 export const GeneItem = Type.Object({
@@ -77,7 +76,7 @@ export const GenesQuery = Type.Object({
   ...searchQuery('label', 'component', 'agent_name'),
   min_confidence: Type.Optional(MinConfidence),
   state: Type.Optional(Type.Enum([...GENE_STATES])),
-  limit: limitOf(DEFAULT_GENES),
+  limit: Limit,
 });
 export const Genes = Type.Object({
   enabled: Enabled,
@@ -157,7 +156,7 @@ export const Recommendations = Type.Object({ enabled: Enabled, recommendations: 
 
 export const FederatedQuery = Type.Object({
   q: Type.String({ minLength: 1, maxLength: 128, description: 'What to look for', examples: ['invoice'] }),
-  limit: limitOf(DEFAULT_GENES),
+  limit: Limit,
 });
 export const Federated = Type.Object({
   ...Genes.properties,

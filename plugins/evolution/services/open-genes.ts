@@ -34,7 +34,7 @@ export function openGenes(
     addresses,
     isFederated: searchHubs !== undefined,
     federatedSearch: createFederatedSearch({ ...services, policies, exchange, searchHubs }),
-    desk: createGeneDesk({ ...services }),
+    desk: createGeneDesk(services),
     onServed: (genes: number) => served.inc(genes),
   };
 }

@@ -41,13 +41,12 @@ type SkillReading =
 export function readSkill(name: string, text: string): SkillReading {
   const parts = split(text);
   if (parts === undefined) {
-    return problem(
-      '/body',
+    return unreadable(
       `the text must begin with front matter: YAML of ${MAX_FRONT_MATTER} characters at most between two lines that hold only ---`,
     );
   }
   const fields = fieldsOf(parts.yaml);
-  if (fields === undefined) return problem('/body', 'the front matter must be YAML that maps names to texts');
+  if (fields === undefined) return unreadable('the front matter must be YAML that maps names to texts');
   const problems: FieldError[] = [];
   if (fields.name !== name) {
     problems.push({ pointer: '/body/name', message: `name in the front matter must be ${name}` });
@@ -99,8 +98,8 @@ function textField(field: string, value: unknown, most: number, problems: FieldE
   return text;
 }
 
-function problem(pointer: string, message: string): SkillReading {
-  return { problems: [{ pointer, message }] };
+function unreadable(message: string): SkillReading {
+  return { problems: [{ pointer: '/body', message }] };
 }
 
 /** A skill that comes with the gateway. */

@@ -11,7 +11,7 @@ interface FailureKind {
   readonly advice?: string | undefined;
 }
 
-const final = (code: string, advice?: string): FailureKind => ({ code, isRetryable: false, advice });
+const final = (code: string): FailureKind => ({ code, isRetryable: false });
 const passing = (code: string, advice?: string): FailureKind => ({ code, isRetryable: true, advice });
 
 /**

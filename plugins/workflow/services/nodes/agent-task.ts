@@ -60,7 +60,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
   async function run(task: StepTask, principal: Principal) {
     const { prompt, agent, model, maxIterations } = readInput(task.input);
     const { text: preamble, secret } = await preambles.of(principal, preambleTokens, [prompt]);
-    const counts = { toolCalls: 0 };
+    let toolCalls = 0;
     const events = agents.run({
       agent,
       model,
@@ -79,12 +79,12 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     });
     try {
       for await (const event of events) {
-        if (event.type === 'tool_call') counts.toolCalls += 1;
-        if (event.type === 'end') return { ...counts, result: event.result };
+        if (event.type === 'tool_call') toolCalls += 1;
+        if (event.type === 'end') return { toolCalls, result: event.result };
       }
     } catch (error) {
       task.signal.throwIfAborted();
-      throw agentFailure(error, { tool_calls: counts.toolCalls });
+      throw agentFailure(error, { tool_calls: toolCalls });
     }
     throw new Error('an agent ended without a result');
   }
