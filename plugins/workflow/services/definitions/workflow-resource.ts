@@ -14,6 +14,7 @@ import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { type NodeType, StepFailure } from '../../contract/node-types.ts';
 import { WorkflowKind, type WorkflowSpec } from '../../kinds/workflow.ts';
 import { checkGraph } from '../graph/check-graph.ts';
+import { isPluginType } from '../nodes/node-types.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 
 /**
@@ -98,13 +99,6 @@ export function workflowFile(content: Omit<WorkflowFile, 'problems'>, types: Nod
       return problems;
     },
   };
-}
-
-const PLUGIN_TYPE = /^[a-z0-9][a-z0-9_-]{0,63}\/[a-z0-9][a-z0-9_-]{0,63}$/;
-
-/** True for the name of a node type that a plugin may bring: `<plugin>/<type>`. The built-in ones have no slash. */
-export function isPluginType(type: string): boolean {
-  return PLUGIN_TYPE.test(type);
 }
 
 /** The types of the nodes of a graph that may be anything, each in its place; the empty text where there is none. */

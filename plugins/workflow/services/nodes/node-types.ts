@@ -3,7 +3,6 @@ import type { Agents } from '../../../agent-engine/contract.ts';
 import type { Metering, Preambles } from '../../../records/contract.ts';
 import type { WorkflowSettings } from '../../config.ts';
 import { type NodeType, NodeTypesPoint } from '../../contract/node-types.ts';
-import { isPluginType } from '../definitions/workflow-resource.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import type { NestedPrincipals } from '../tools/start-workflow.ts';
 import type { Redactor } from '../views/redaction.ts';
@@ -17,6 +16,13 @@ interface NodeTypesParts {
   /** Those of other plugins, as they are now. */
   readonly contributed: () => readonly NodeType[];
   readonly log: Logger;
+}
+
+const PLUGIN_TYPE = /^[a-z0-9][a-z0-9_-]{0,63}\/[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** True for the name of a node type that a plugin may bring: `<plugin>/<type>`. The built-in ones have no slash. */
+export function isPluginType(type: string): boolean {
+  return PLUGIN_TYPE.test(type);
 }
 
 /**
