@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../http/address.ts';
+import { connectionsOf } from '../http/connections.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** An open address whose connections are handed on. */
@@ -18,13 +19,11 @@ export async function openDoor(
   owner: string,
   { connected, isTls = false, log }: DoorParts,
 ) {
-  const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
     socket.on('error', (err) => log.debug({ err }, 'a gRPC connection failed'));
     connected(socket);
   });
+  const sockets = connectionsOf(server);
   await listen(server, address, owner);
   const reachable = reachableAt(server, address);
   log.info({ address: reachable, owner, tls: isTls }, 'listening for gRPC');

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Socket, Server as SocketServer } from 'node:net';
 
 /** Milliseconds between looks for connections that have become idle while a server closes. */
 const IDLE_SWEEP = 25;
 
 /** The connections of a server that are open from now on, those included that Node no longer counts among its own. */
-export function connectionsOf(server: Server): ReadonlySet<Socket> {
+export function connectionsOf(server: SocketServer): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
