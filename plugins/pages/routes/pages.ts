@@ -1,6 +1,7 @@
 import {
   access,
   byteRange,
+  defineErrors,
   KernelErrors,
   precondition,
   Reply,
@@ -11,10 +12,19 @@ import {
   route,
   Type,
 } from 'agent-gateway';
-import { PageErrors } from '../errors.ts';
 import { cacheControl } from '../services/cache-rule.ts';
 import type { Find, Representation, Representations } from '../services/representations.ts';
 import { SECURITY_HEADERS } from '../services/security-headers.ts';
+
+/** The errors of pages, apart from a missing one. */
+const PageErrors = defineErrors({
+  changed: { code: 'page.changed', kind: 'precondition-failed', title: 'The file is another one by now' },
+  rangeNotSatisfiable: {
+    code: 'page.range-not-satisfiable',
+    kind: 'range-not-satisfiable',
+    title: 'The file has no such bytes',
+  },
+});
 
 const RequestHeaders = Type.Object({
   'accept-encoding': Type.Optional(Type.String()),

@@ -1,6 +1,14 @@
-import { assertOutsideTransaction, readAnswer } from 'agent-gateway';
+import { assertOutsideTransaction, defineErrors, readAnswer } from 'agent-gateway';
 import type { HubAddresses } from '../../contract.ts';
-import { ExchangeErrors } from './errors.ts';
+
+/** The errors of the exchange between deployments. */
+const ExchangeErrors = defineErrors({
+  hubFailed: {
+    code: 'evolution.hub-failed',
+    kind: 'upstream',
+    title: 'The experience hub did not answer as it should',
+  },
+});
 
 /** Milliseconds for a search in the hub: it gives its own nodes 2 s. */
 const TIMEOUT_MS = 5_000;

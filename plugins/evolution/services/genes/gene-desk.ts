@@ -1,4 +1,4 @@
-import type { Clock, Database, DurableEvents, Ids } from 'agent-gateway';
+import { type Clock, type Database, type DurableEvents, defineErrors, type Ids } from 'agent-gateway';
 import { GeneDecided } from '../../contract.ts';
 import { dayOf } from '../../rules/day.ts';
 import { featuresOf } from '../../rules/features.ts';
@@ -15,7 +15,16 @@ import {
 import { classesOf } from '../../store/learners.ts';
 import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/tables.ts';
 import { createAnnounceMoves } from '../exchange/gene-moves.ts';
-import { GeneErrors } from './errors.ts';
+
+/** The errors of genes. */
+const GeneErrors = defineErrors({
+  notFound: { code: 'evolution.gene-not-found', kind: 'not-found', title: 'There is no such gene' },
+  revoked: {
+    code: 'evolution.gene-revoked',
+    kind: 'conflict',
+    title: 'The gene was revoked, for good',
+  },
+});
 
 /** Days that the uplift covers. */
 export const UPLIFT_DAYS = 30;

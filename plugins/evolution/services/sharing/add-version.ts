@@ -1,6 +1,24 @@
-import { isUniqueViolation, requireSound } from 'agent-gateway';
+import { defineErrors, isUniqueViolation, requireSound } from 'agent-gateway';
 import type { VersionStore } from '../../store/sharing-versions.ts';
-import { SharingErrors } from './errors.ts';
+
+/** The errors of sharing. */
+const SharingErrors = defineErrors({
+  mismatch: {
+    code: 'sharing-policy.version-mismatch',
+    kind: 'precondition-failed',
+    title: 'The sharing policy has another version by now',
+  },
+  busy: {
+    code: 'sharing-policy.busy',
+    kind: 'conflict',
+    title: 'The sharing policy is being changed by many at the same time',
+  },
+  unknownVersion: {
+    code: 'sharing-policy.version-not-found',
+    kind: 'not-found',
+    title: 'The sharing policy has no such version',
+  },
+});
 
 /** How often a writer that loses every race retries. Of the writers that race for a version one gets it. */
 const ATTEMPTS = 32;
