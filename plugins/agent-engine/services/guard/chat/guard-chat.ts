@@ -6,7 +6,7 @@ import type {
   InputText,
   InputVerdict,
 } from '../../../contract.ts';
-import { guardChunks, guardCompletion } from './guarded-answer.ts';
+import { guardChunks, guardCompletion } from './guard-answer.ts';
 import { type GuardAtWork, type OnGuardEvent, openGuards, refusal, VerdictError } from './opened-guards.ts';
 
 /** Guards a chat; undefined where no guard wants to look at it. Throws `guard.failed`. */

@@ -8,7 +8,7 @@ import {
   replaceMatches,
 } from '../../../../../../plugins/agent-engine/contract.ts';
 import { guardChat } from '../../../../../../plugins/agent-engine/services/guard/chat/guard-chat.ts';
-import { MAX_HELD } from '../../../../../../plugins/agent-engine/services/guard/chat/guarded-text.ts';
+import { MAX_HELD } from '../../../../../../plugins/agent-engine/services/guard/chat/guard-text.ts';
 
 const chat = {
   tenantId: 't',

@@ -9,7 +9,7 @@ import {
   type ToolCallDelta,
   textOf,
 } from '../../../contract.ts';
-import { type GuardedText, guardText } from './guarded-text.ts';
+import { type GuardedText, guardText } from './guard-text.ts';
 import type { GuardAtWork } from './opened-guards.ts';
 
 /** Members of deltas with a text of their own; providers have a handful. */
