@@ -9,7 +9,7 @@ export const AgentTable = defineEntity({
   properties: {
     tenantId: column.tenant().primary(),
     name: column.string(63).primary(),
-    /** JSON text of an `AgentOutline`: what lists show, so that they read no definitions. */
+    /** JSON text of what lists show (`StoredOutline`), so that they read no definitions. */
     outline: column.text(),
     /** The YAML, as JSON text. */
     definition: column.text(),

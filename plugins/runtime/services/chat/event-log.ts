@@ -12,13 +12,15 @@ export interface NumberedEvents {
   readonly events: readonly StoredEvent[];
 }
 
+/** The events of one chat, on their way to where they are kept. */
+export type EventLog = ReturnType<typeof createEventLog>;
+
 /**
  * Numbers the events of one chat, from 1, and writes them in batches: events that arrive during a write go into the
  * next one.
+ *
+ * @param write stores a batch; called for one batch at a time, and not again after it has thrown
  */
-export type EventLog = ReturnType<typeof createEventLog>;
-
-/** @param write stores a batch; called for one batch at a time, and not again after it has thrown */
 export function createEventLog(write: (batch: NumberedEvents) => Promise<void>, clock: Pick<Clock, 'now'>) {
   /** The number of the first event that is not known to be written. */
   let next = 1;
