@@ -130,7 +130,10 @@ export interface Conversation extends AsyncDisposable {
   readonly history: readonly ChatMessage[];
   /** Writes the turn, its counters and its usage in one transaction. When it has resolved, the turn is durable. */
   keep(answer: KeptAnswer): Promise<void>;
-  /** The error to throw for a failure: the reason why the conversation ended, if it ended. */
+  /**
+   * The error to throw for a failure: the reason why the conversation ended, if it ended. It is noted, since
+   * `TurnFailed` names it where nothing was kept.
+   */
   failure(error: unknown): unknown;
 }
 
