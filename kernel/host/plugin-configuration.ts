@@ -2,14 +2,14 @@ import satisfies from 'semver/functions/satisfies.js';
 import validRange from 'semver/ranges/valid.js';
 import type { TSchema } from 'typebox';
 import { Type } from '../../foundation/base/type.ts';
-import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { ConfigurationError, namesVariable } from '../../foundation/config/configuration-error.ts';
 import type { Desired } from '../../foundation/config/desired.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
 import { type Environment, readConfig, secretsOf } from '../../foundation/config/read-config.ts';
 import type { Address as HostAndPort } from '../../foundation/config/units.ts';
 import type { Registration } from '../../foundation/data/database.ts';
-import type { Address } from '../../foundation/http/address.ts';
+import { type Address, ListenError } from '../../foundation/http/address.ts';
 import type { ListenRules, Plugin } from '../api/plugin.ts';
 import { KERNEL_VERSION } from '../version.ts';
 
@@ -49,6 +49,17 @@ export function listenVariable(plugin: Plugin, { field }: ListenRules): string {
     );
   }
   return annotation.env ?? `plugins.${plugin.name}.config.${field}`;
+}
+
+/**
+ * Whether a failure of a plugin ends the first start: a variable that is wrong, whichever plugin reads it (decisions
+ * 0.5), and an address that the plugin requires, or that is the gateway's and not its own: that of gRPC.
+ */
+export function endsStart(plugin: Plugin, failure: unknown): boolean {
+  if (!(failure instanceof ListenError)) return namesVariable(failure);
+  const rules = listenRules(plugin);
+  const isOwn = rules !== undefined && failure.address.variable === listenVariable(plugin, rules);
+  return !isOwn || rules.isRequired === true;
 }
 
 function listenAddress(plugin: Plugin, config: Readonly<Record<string, unknown>>): Address | undefined {

@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import { namesVariable } from '../../foundation/config/configuration-error.ts';
 import { changedEntries, type Desired, entryOf, withEntries } from '../../foundation/config/desired.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
-import { ListenError } from '../../foundation/http/address.ts';
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
 import { Moves } from './moves.ts';
 import { type Exchange, exchangeOf, planExchange, planRun, type RunPlan } from './plan.ts';
-import { listenRules, listenVariable } from './plugin-configuration.ts';
+import { endsStart } from './plugin-configuration.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slots } from './slots.ts';
 import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
@@ -73,9 +71,9 @@ export class PluginHost {
     this.#exchange = new PluginSwap(options, (name) => this.slots.of(name));
     for (const found of discovered) {
       const slot = this.slots.add(found);
+      const leftOut = options.leftOut?.get(found.name);
       if ('error' in found) slot.fail(found.error);
-      else if (options.leftOut?.has(found.name))
-        slot.fail(new Error(leftOutReason(options.leftOut.get(found.name)!)));
+      else if (leftOut !== undefined) slot.leaveOut(leftOut);
       if (!('plugin' in found)) continue;
       try {
         this.#catalogue = this.#catalogue.with(found.plugin);
@@ -144,8 +142,7 @@ export class PluginHost {
       if (this.#isStopped) return;
       this.slots.of(name).fail(cause);
       this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
-      // A variable that is wrong stops the start, whichever plugin reads it (decisions 0.5).
-      if (namesVariable(cause) || this.#isRequired(name, cause)) throw new PluginChangeError(name, cause);
+      if (endsStart(catalogue.plugins.get(name)!, cause)) throw new PluginChangeError(name, cause);
       this.#abortIfAsked(name, cause);
       for (const dependent of catalogue.graph.dependentsOf(name)) {
         if (catalogue.needs(dependent, name)) this.#abortIfAsked(dependent, cause);
@@ -224,11 +221,7 @@ export class PluginHost {
   #make(
     { arriving, leaving, ...move }: Planned,
     reason: string,
-    {
-      around,
-      enter,
-      entered,
-    }: { around?: Around | undefined; enter?: () => void; entered?: () => void } = {},
+    turn: { around?: Around | undefined; enter?: () => void; entered?: () => void } = {},
   ): Promise<Changed> {
     const { desired, catalogue } = move;
     return this.#moves.make(move, () =>
@@ -238,14 +231,14 @@ export class PluginHost {
         reason,
         desired,
         catalogue,
-        ...(around && { around }),
+        ...(turn.around && { around: turn.around }),
         enter: () => {
           if (this.#isStopped) throw KernelErrors.draining();
-          enter?.();
+          turn.enter?.();
           return this.#catalogue;
         },
         entered: () => {
-          entered?.();
+          turn.entered?.();
           this.#heldBack?.push(...arriving);
         },
         isHeldBack: () => this.#heldBack !== undefined,
@@ -346,22 +339,9 @@ export class PluginHost {
     return planRun({ graph, plugins, desired, only: this.#options.only, failed: new Set(failed), unloaded });
   }
 
-  /** Whether an address failed that the plugin requires, or one of the gateway's and not its own: that of gRPC. */
-  #isRequired(name: string, cause: unknown): boolean {
-    if (!(cause instanceof ListenError)) return false;
-    const plugin = this.#catalogue.plugins.get(name)!;
-    const rules = listenRules(plugin);
-    const isOwn = rules !== undefined && cause.address.variable === listenVariable(plugin, rules);
-    return !isOwn || rules.isRequired === true;
-  }
-
   #abortIfAsked(name: string, cause: unknown): void {
     const plugin = this.#catalogue.plugins.get(name);
     const onFailure = entryOf(this.#desired, name).onFailure ?? plugin?.onFailure ?? 'continue';
     if (onFailure === 'abort') throw new PluginChangeError(name, cause);
   }
-}
-
-function leftOutReason(last: Date): string {
-  return `left out: errors that it did not handle ended the process three times within ten minutes, at last ${last.toISOString()}; enable it to try it again`;
 }

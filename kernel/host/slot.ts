@@ -67,6 +67,16 @@ export class Slot {
     if (this.current === undefined) this.status.set('failed', message);
   }
 
+  /** Notes that it is not started, since it ended the process again and again, at `last` for the last time. */
+  leaveOut(last: Date): void {
+    const times = `three times within ten minutes, at last ${last.toISOString()}`;
+    this.fail(
+      new Error(
+        `left out: errors that it did not handle ended the process ${times}; enable it to try it again`,
+      ),
+    );
+  }
+
   /** Notes why the plugin does not run; while it drains, that comes afterwards. */
   settle(rest: Rest): void {
     this.rest = rest;
