@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import path from 'node:path';
 import type { ConfigurationProblem } from './configuration-error.ts';
 import { parseAddress } from './units.ts';
@@ -72,11 +73,37 @@ function fromUrl(url: string, driver: Driver | undefined, report: Report): Datab
     return report('DATABASE_URL', `begins with ${scheme} but DATABASE_DRIVER is ${driver}`);
   }
   if (named === 'sqlite') return fromFileUrl(url, scheme, report);
+  return fromServerUrl('DATABASE_URL', url, named, report);
+}
+
+function fromServerUrl(
+  name: string,
+  url: string,
+  driver: 'postgres' | 'mysql',
+  report: Report,
+): DatabaseSettings | undefined {
   const parsed = URL.parse(url);
-  if (parsed === null || parsed.pathname.length < 2) {
-    return report('DATABASE_URL', `is not a complete URL, write ${EXAMPLES[named]}`);
+  if (parsed === null || parsed.pathname.length < 2)
+    return report(name, `is not a complete URL, write ${EXAMPLES[driver]}`);
+  const problem = driver === 'mysql' ? mysqlTlsProblem(parsed) : undefined;
+  return problem === undefined ? { driver, url } : report(name, problem);
+}
+
+/** What `ssl-mode` may be, as MySQL's own clients spell it. */
+const SSL_MODES = ['DISABLED', 'PREFERRED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
+
+/** Whoever misspells it would talk in plain text, or to anybody, and not learn of it. */
+function mysqlTlsProblem({ hostname, searchParams }: URL): string | undefined {
+  for (const [name, value] of searchParams) {
+    if (!/ssl|tls/i.test(name)) continue;
+    if (name !== 'ssl-mode') return 'asks for TLS by a parameter that is not known, write ssl-mode';
+    const mode = value.toUpperCase();
+    if (!SSL_MODES.includes(mode)) return `ssl-mode must be one of ${SSL_MODES.join(', ')}`;
+    // The library compares names alone: of an address, the certificate would have to be of `localhost`.
+    if (mode === 'VERIFY_IDENTITY' && isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
+      return 'asks to verify the name of the server, and has an address in place of its name';
   }
-  return { driver: named, url };
+  return undefined;
 }
 
 /** `sqlite:relative`, `sqlite:///absolute`, `file:relative`, `file:///absolute`. */
@@ -90,7 +117,7 @@ function fromFileUrl(url: string, scheme: string, report: Report): DatabaseSetti
 
 function fromDsn(name: string, text: string, report: Report): DatabaseSettings | undefined {
   const result: MysqlUrl = /^(mysql|mariadb):\/\//.test(text) ? { url: text } : mysqlUrlOf(text);
-  return 'url' in result ? { driver: 'mysql', url: result.url } : report(name, result.problem);
+  return 'url' in result ? fromServerUrl(name, result.url, 'mysql', report) : report(name, result.problem);
 }
 
 /** The URL behind a data source name, or why it cannot be used; the reason names no part of the text. */

@@ -87,7 +87,8 @@ function ormSettings(url: string, options: ConnectOptions): Options {
 function tlsOptions(url: string): object {
   const mode = new URL(url).searchParams.get('ssl-mode')?.toUpperCase() ?? 'DISABLED';
   if (mode === 'DISABLED' || mode === 'PREFERRED') return {};
-  return { ssl: { rejectUnauthorized: mode.startsWith('VERIFY') } };
+  const verifyIdentity = mode === 'VERIFY_IDENTITY';
+  return { ssl: { rejectUnauthorized: verifyIdentity || mode === 'VERIFY_CA', verifyIdentity } };
 }
 
 /**

@@ -192,6 +192,10 @@ const databases: [Env, unknown][] = [
     { DATABASE_URL: 'u:p@tcp(h:1)/d', DATABASE_DRIVER: 'mysql' },
     { driver: 'mysql', url: 'mysql://u:p@h:1/d' },
   ],
+  [
+    { DATABASE_URL: 'mysql://h/d?ssl-mode=verify_identity' },
+    { driver: 'mysql', url: 'mysql://h/d?ssl-mode=verify_identity' },
+  ],
   [{ MYSQL_DSN: 'u:p@tcp(h:1)/d' }, { driver: 'mysql', url: 'mysql://u:p@h:1/d' }],
   [
     { MYSQL_DSN: 'mysql://u:p@h:1/d', DATABASE_DRIVER: 'mysql' },
@@ -253,6 +257,26 @@ const refused: [Env, string][] = [
   [
     { MYSQL_DSN: 'geheim' },
     'MYSQL_DSN: is not a data source name, write user:password@tcp(host:3306)/database',
+  ],
+  [
+    { DATABASE_URL: 'mysql://u:geheim@h/d?ssl-mode=VERIFY_IDENTITI' },
+    'DATABASE_URL: ssl-mode must be one of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY',
+  ],
+  [
+    { DATABASE_URL: 'mysql://u:geheim@h/d?ssl=true' },
+    'DATABASE_URL: asks for TLS by a parameter that is not known, write ssl-mode',
+  ],
+  [
+    { MYSQL_DSN: 'mysql://u:geheim@h/d?sslmode=verify-full' },
+    'MYSQL_DSN: asks for TLS by a parameter that is not known, write ssl-mode',
+  ],
+  [
+    { MYSQL_DSN: 'u:geheim@tcp([::1]:3306)/d?tls=true' },
+    'MYSQL_DSN: asks to verify the name of the server, and has an address in place of its name',
+  ],
+  [
+    { MYSQL_DSN: 'mysql://u:geheim@h' },
+    'MYSQL_DSN: is not a complete URL, write mysql://user:password@host:3306/database',
   ],
   [{ REDIS_URL: 'http://:geheim@h' }, 'REDIS_URL: the value is not a URL, write redis://… or rediss://…'],
   [
