@@ -86,6 +86,8 @@ export function systemRoutes(system: System, readers: LogReaders): readonly Rout
       method: 'GET',
       path: '/admin/logs',
       summary: 'Follow the log of this process; for operators',
+      // A reader takes a place until its stream ends, and HEAD begins none.
+      head: false,
       countsAsStream: () => true,
       schema: { query: LogQuery, stream: LogStream },
       handle: ({ identity, query: { level }, signal }) => {

@@ -108,6 +108,18 @@ test('of many who ask for the log at one moment eight are let in, and a place th
   t.is((await ask()).status, 503);
 });
 
+test('a look at the address of the log by HEAD takes no place of its readers', async (t) => {
+  const gateway = await startRuntime(t);
+  const url = `${gateway.url}/api/v2/admin/logs`;
+  const headers = { authorization: `Bearer ${gateway.token}` };
+  const looks = Array.from({ length: 9 }, () => fetch(url, { headers, method: 'HEAD' }));
+  for (const { status, headers: answered } of await Promise.all(looks))
+    t.deepEqual([status, answered.get('allow')], [405, 'GET, OPTIONS']);
+  const leave = new AbortController();
+  t.is((await fetch(url, { headers, signal: leave.signal })).status, 200);
+  leave.abort();
+});
+
 test('an open log stream does not hold up the end of the gateway', async (t) => {
   const gateway = await startRuntime(t);
   const { body } = await fetch(`${gateway.url}/api/v2/admin/logs`, {
