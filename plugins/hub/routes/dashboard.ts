@@ -69,12 +69,11 @@ export function dashboardRoutes({ load }: Gate): readonly Route[] {
         const { snapshots } = await load();
         return reply.sse(async (stream) => {
           let shown = '';
-          while (!stream.signal.aborted) {
+          do {
             const data = JSON.stringify(await snapshots.take());
             if (data !== shown) await stream.send({ event: 'state', data });
             shown = data;
-            await snapshots.nextChange(AT_MOST_EVERY_MS, EVERY_MS, stream.signal);
-          }
+          } while (await snapshots.nextChange(AT_MOST_EVERY_MS, EVERY_MS, stream.signal));
         });
       },
     }),

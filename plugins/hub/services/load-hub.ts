@@ -48,6 +48,10 @@ export function createHubLoader(scope: Scope<HubSettings>, experience: Experienc
     async finish(signal: AbortSignal): Promise<void> {
       await (await hub.begun)?.dispatcher.finish(signal);
     },
+    /** Ends the streams of dashboards. */
+    async closeDashboards(): Promise<void> {
+      (await hub.begun)?.snapshots.close();
+    },
     /** Ends what was loaded. */
     async close(): Promise<void> {
       isClosed = true;

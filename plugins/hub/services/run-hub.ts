@@ -23,6 +23,8 @@ export function runHub(
     await (await hub.load()).announcements?.announce(announcement, context);
   });
   scope.drain('deliveries', hub.finish);
+  // Open dashboards would delay the stop for the whole drain time; their pages connect again.
+  scope.drain('dashboards', hub.closeDashboards);
   scope.defer(hub.close);
   if (!isNode) return;
   if (config.public_url === undefined) {

@@ -27,6 +27,7 @@ export function createSnapshots(parts: {
 }) {
   const { nodes, genes, subscriptions, deliveries, clock } = parts;
   const waiting = new Set<() => void>();
+  let isClosed = false;
   const recent = createSharedCache<object>({
     clock,
     load: read,
@@ -83,19 +84,21 @@ export function createSnapshots(parts: {
     };
   }
 
+  /** Notifies readers that the state has changed. */
+  function changed(): void {
+    for (const wake of waiting) wake();
+    waiting.clear();
+  }
+
   return {
     take: async () => recent.get('state'),
-    /** Notifies readers that the state has changed. */
-    changed(): void {
-      for (const wake of waiting) wake();
-      waiting.clear();
-    },
+    changed,
     /**
-     * Resolves at the next change, but not before `least` milliseconds and not after `most`: nodes expire without any
-     * event.
+     * Waits for the next change, but not less than `least` milliseconds and not more than `most`: nodes expire without
+     * any event. False when the reader has to end.
      */
-    async nextChange(least: number, most: number, signal: AbortSignal): Promise<void> {
-      if (signal.aborted) return;
+    async nextChange(least: number, most: number, signal: AbortSignal): Promise<boolean> {
+      if (signal.aborted || isClosed) return false;
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, most);
       waiting.add(resolve);
@@ -106,6 +109,12 @@ export function createSnapshots(parts: {
       clearTimeout(timer);
       waiting.delete(resolve);
       signal.removeEventListener('abort', stop);
+      return !signal.aborted && !isClosed;
+    },
+    /** Ends all readers. */
+    close(): void {
+      isClosed = true;
+      changed();
     },
   };
 }

@@ -318,3 +318,15 @@ function luminanceOf(color: string): number {
   }) as [number, number, number];
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
+
+test('an open dashboard does not hold up the end of the gateway', async (t) => {
+  const hub = await startHub(t, {});
+  const { body } = await fetch(`${hub.url}/api/v1/dashboard/stream`, {
+    headers: { authorization: `Bearer ${KEY}` },
+  });
+  const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+  t.regex((await reader.read()).value ?? '', /^event: state/);
+  await hub.stop();
+  t.true((await reader.read()).done);
+  t.false(hub.logs().some((line) => line.includes('calls that did not end in the drain time')));
+});
