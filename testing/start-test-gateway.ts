@@ -248,7 +248,7 @@ class RunningTestGateway implements TestGateway {
     return {
       status: response.status,
       headers: response.headers,
-      body: isJsonAnswer ? JSON.parse(text) : text,
+      body: isJsonAnswer && text !== '' ? JSON.parse(text) : text,
     };
   };
 

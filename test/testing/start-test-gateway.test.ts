@@ -28,3 +28,11 @@ test('each tenant that is made has a key for itself alone', async (t) => {
   t.deepEqual([await me(one.token), await me(other.token)], [one.id, other.id]);
   t.is((await gateway.request(`/v1/tenants/${one.id}`, { token: other.token })).status, 404);
 });
+
+test('an answer to HEAD has the type of JSON and no body', async (t) => {
+  await using gateway = await startTestGateway();
+  const { status, headers, body } = await gateway.request('/v1/me', { method: 'HEAD' });
+  t.is(status, 200);
+  t.regex(headers.get('content-type')!, /^application\/json/);
+  t.is(body, '');
+});
