@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
@@ -83,6 +83,8 @@ async function main(): Promise<void> {
     await Promise.all(entries.map((entry) => expectSame(entry, folder)));
     await writeFile(path.join(folder, path.basename(MANIFEST)), JSON.stringify(manifest));
     await mkdir(path.dirname(BUNDLES), { recursive: true });
+    // So far it is for its own user alone, and the gateway often runs as another one, as in the image.
+    await chmod(folder, 0o777 & ~process.umask());
     await rm(BUNDLES, { recursive: true, force: true });
     await rename(folder, BUNDLES);
   } finally {

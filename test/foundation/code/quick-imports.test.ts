@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { BUNDLES, INSTALLED } from '../../../foundation/code/bundled-packages.ts';
 
 const CODE = ['foundation/code/bundled-packages.ts', 'foundation/code/quick-imports.ts'];
 
@@ -88,6 +89,15 @@ test('without bundles they are loaded as they are', async (t) => {
   const root = await treeOf(t);
   await rm(path.join(root, 'node_modules/.cache'), { recursive: true });
   t.deepEqual(await load(root), PLAIN);
+});
+
+test('who may read the packages may read their bundles', async (t) => {
+  const mode = async (folder: string) => ((await stat(folder)).mode & 0o777).toString(8);
+  t.is(
+    await mode(BUNDLES),
+    await mode(INSTALLED),
+    'after a change of scripts/bundle-packages.ts: npm run bundle',
+  );
 });
 
 test('own files find each other and the kernel; one that is not there is said as Node says it', async (t) => {
