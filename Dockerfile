@@ -3,9 +3,10 @@
 #   docker build --tag agent-gateway .
 #   docker run --read-only --tmpfs /tmp --volume agent-gateway:/data --publish 8080:8080 agent-gateway
 #
-# BuildKit is needed (the default since Docker 23; also podman and buildah). A registry other than npm's own, or one that
-# needs a token, comes as a secret, which no layer keeps (--secret id=npmrc,src=$HOME/.npmrc), and so do the authorities
-# that its certificate needs (--secret id=ca,src=/etc/ssl/certs/ca-certificates.crt).
+# BuildKit is needed (the default since Docker 23), or podman build --format docker: its own format has no HEALTHCHECK. A
+# registry other than npm's own, or one that needs a token, comes as a secret, which no layer keeps
+# (--secret id=npmrc,src=$HOME/.npmrc), and so do the authorities that its certificate needs
+# (--secret id=ca,src=/etc/ssl/certs/ca-certificates.crt).
 
 # The release that package.json names as `node`. A mirror of it is named here: --build-arg NODE_IMAGE=…
 ARG NODE_IMAGE=node:24.21.0-slim

@@ -18,6 +18,8 @@ context=${CONTEXT:-$root}
 work=$(mktemp -d)
 container=agent-gateway-try-$$
 export DOCKER_BUILDKIT=1
+# Podman's own format of images has no HEALTHCHECK.
+export BUILDAH_FORMAT=docker
 
 clean_up() {
   "$engine" rm --force --volumes "$container" >/dev/null 2>&1 || true
@@ -85,13 +87,16 @@ case $answer in '200 '*) echo "/health/ready: $answer" ;; *) fail "/health/ready
 user=$(inside 'console.log(process.getuid())')
 [ "$user" -ge 10000 ] || fail "it runs as user $user"
 inside 'fs.writeFileSync("/app/x", "")' >/dev/null 2>&1 && fail 'it can write to its own code'
+inside 'fs.accessSync("/app/node_modules/.cache/packages/manifest.json")' >/dev/null 2>&1 ||
+  fail 'it cannot read the packages that were bundled for its start'
 first=$(inside 'console.log(fs.readFileSync("/proc/1/comm", "utf8").trim())')
 [ "$first" = tini ] || fail "process 1 is $first, not tini"
 [ -z "$("$engine" run --rm --network none --entrypoint sh "$image" -c 'ls -d node_modules/ava node_modules/typescript 2>/dev/null || true')" ] ||
   fail 'it holds packages of development'
 # The image's own check, as the engine runs it.
-health=$("$engine" inspect --format '{{json .Config.Healthcheck.Test}}' "$container" |
-  node -p 'JSON.parse(fs.readFileSync(0))[3]')
+health=$("$engine" inspect --format '{{json .Config.Healthcheck}}' "$container" |
+  node -p 'JSON.parse(fs.readFileSync(0))?.Test[3] ?? ""')
+[ -n "$health" ] || fail 'it has no HEALTHCHECK'
 inside "$health" || fail 'its HEALTHCHECK fails while it is ready'
 
 echo '== stopping it'
