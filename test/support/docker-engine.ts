@@ -25,6 +25,12 @@ export async function dockerAvailable(t: ExecutionContext): Promise<boolean> {
   return false;
 }
 
+/** True where the engine that answers is Podman's. */
+export async function isPodman(): Promise<boolean> {
+  const { Components } = await new Docker().version();
+  return Components.some(({ Name }) => Name === 'Podman Engine');
+}
+
 let known: Promise<string | undefined> | undefined;
 
 async function prepare(): Promise<string | undefined> {

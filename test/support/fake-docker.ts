@@ -36,6 +36,8 @@ export interface FakeDocker extends AsyncDisposable {
 export interface FakeDockerOptions {
   /** Called when a container has started. */
   readonly onStart: (container: FakeContainer) => void;
+  /** It behaves as Podman's service does. */
+  readonly isPodman?: boolean;
   /** An answer instead of the usual one: a status, or never. */
   readonly answer?: (request: string) => number | 'never' | undefined;
 }
@@ -47,7 +49,11 @@ interface Held extends FakeContainer {
 }
 
 /** Starts it in a folder of its own. */
-export async function startFakeDocker({ onStart, answer }: FakeDockerOptions): Promise<FakeDocker> {
+export async function startFakeDocker({
+  onStart,
+  isPodman = false,
+  answer,
+}: FakeDockerOptions): Promise<FakeDocker> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fake-docker-'));
   const socketPath = path.join(folder, 'docker.sock');
   const requests: string[] = [];
@@ -89,7 +95,15 @@ export async function startFakeDocker({ onStart, answer }: FakeDockerOptions): P
     const other = answer?.(line);
     if (other === 'never') return;
     if (other !== undefined) return json(response, other, { message: 'told to' });
+    if (line === 'GET /version') {
+      const name = isPodman ? 'Podman Engine' : 'Engine';
+      return json(response, 200, { Version: '5.0.0', Components: [{ Name: name, Version: '5.0.0' }] });
+    }
     if (line === 'POST /containers/create') {
+      const folders = Object.values(JSON.parse(body).HostConfig.Tmpfs as Record<string, string>);
+      const unknown = folders.join().match(/(?:uid|gid|nr_inodes)=\d+/);
+      if (isPodman && unknown !== null)
+        return json(response, 500, { message: `unknown mount option "${unknown[0]}"` });
       add(url.searchParams.get('name')!, JSON.parse(body));
       return json(response, 201, { Id: url.searchParams.get('name'), Warnings: [] });
     }
@@ -123,7 +137,7 @@ export async function startFakeDocker({ onStart, answer }: FakeDockerOptions): P
   const server = http.createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
-  server.on('upgrade', (request, socket: Duplex) => {
+  server.on('upgrade', (request, socket: Duplex, head: Buffer) => {
     const pathname = new URL(request.url!, 'http://docker').pathname;
     requests.push(`${request.method} ${pathname}`);
     const container = containers.get(pathname.split('/')[2]!);
@@ -135,6 +149,8 @@ export async function startFakeDocker({ onStart, answer }: FakeDockerOptions): P
     socket.write('HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
     container.attached = socket;
     const { feed } = container as unknown as { feed(text: string): void };
+    // The body of the request that attaches: Docker drops it, to Podman it is the beginning of stdin.
+    if (isPodman) feed(head.toString('utf8'));
     socket.on('data', (bytes: Buffer) => feed(bytes.toString('utf8')));
   });
   server.on('connection', (socket) => {

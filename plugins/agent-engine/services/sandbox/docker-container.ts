@@ -28,17 +28,20 @@ interface ContainerPlan {
   readonly memoryBytes: number;
   /** Unix milliseconds. */
   readonly deadline: number;
+  /** The engine is Podman, which knows fewer options of folders in memory. */
+  readonly isPodman: boolean;
 }
 
 const INPUT_BYTES = 4 * 1024 * 1024;
 
 /**
  * Code and stdin come through the container's stdin, one after the other: a command line or an environment would show
- * them to every client that may list containers. The shell stays process 1, so that the code's end is the end of all
+ * them to every client that may list containers. Before them comes a line, which is empty, or what Podman leaves of the
+ * request that attached the stream. The shell stays process 1, so that the code's end is the end of all
  * its processes, and what the shell says of a killed child is no output of the code.
  */
 const LAUNCH = `
-umask 022; exec 3>&2 2>/dev/null
+umask 022; exec 3>&2 2>/dev/null; read -r _
 head -c "$1" >/sandbox/input && head -c "$2" /sandbox/input >"$3" && tail -c "+$(($2 + 1))" /sandbox/input >/sandbox/stdin || exit 125
 rm /sandbox/input; shift 3
 (exec "$@" </sandbox/stdin 2>&3 3>&-)
@@ -56,7 +59,7 @@ export function containerName(runId: string): string {
 
 /** The body of "Create a container": a pure function. */
 export function containerSpec(plan: ContainerPlan, inputBytes: number): ContainerCreateOptions {
-  const { job, runId, image, hasNetwork, memoryBytes, deadline } = plan;
+  const { job, runId, image, hasNetwork, memoryBytes, deadline, isPodman } = plan;
   const file = `/sandbox/${SOURCE_FILES[job.language]}`;
   const codeBytes = Buffer.byteLength(job.code.toWellFormed());
   return {
@@ -85,9 +88,10 @@ export function containerSpec(plan: ContainerPlan, inputBytes: number): Containe
       NetworkMode: hasNetwork ? 'bridge' : 'none',
       ReadonlyRootfs: true,
       Tmpfs: {
-        '/sandbox': tmpfs(INPUT_BYTES),
-        '/work': tmpfs(WORK_BYTES),
-        '/tmp': tmpfs(WORK_BYTES),
+        '/sandbox': tmpfs(INPUT_BYTES, isPodman),
+        '/work': tmpfs(WORK_BYTES, isPodman),
+        '/tmp': tmpfs(WORK_BYTES, isPodman),
+        ...(isPodman ? PODMAN_FOLDERS : {}),
       },
       ShmSize: SHARED_MEMORY_BYTES,
       IpcMode: 'private',
@@ -109,9 +113,16 @@ export function containerSpec(plan: ContainerPlan, inputBytes: number): Containe
   };
 }
 
-/** With an owner: where the image has a folder of that name, some engines give it that folder's mode. */
-function tmpfs(bytes: number): string {
-  return `rw,nosuid,nodev,size=${bytes},nr_inodes=${MAX_FILES},uid=${NOBODY},gid=${NOBODY},mode=1777`;
+/** Podman would put folders in memory there that can be written, as large as the memory of the execution. */
+const PODMAN_FOLDERS = { '/run': 'ro,nosuid,nodev,size=4096', '/var/tmp': 'ro,nosuid,nodev,size=4096' };
+
+/**
+ * With an owner: where the image has a folder of that name, some engines give it that folder's mode. Podman refuses an
+ * owner, and a bound of files.
+ */
+function tmpfs(bytes: number, isPodman: boolean): string {
+  const more = isPodman ? '' : `nr_inodes=${MAX_FILES},uid=${NOBODY},gid=${NOBODY},`;
+  return `rw,nosuid,nodev,size=${bytes},${more}mode=1777`;
 }
 
 /**

@@ -40,6 +40,7 @@ const CREATE_MS = 60_000;
 export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
   const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;
   const docker = new Docker(dockerOptions(options.host));
+  let isPodman: boolean | undefined;
 
   async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<SandboxEnd> {
     const runId = ids.opaque();
@@ -50,7 +51,9 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
     let stream: Duplex | undefined;
     let wantedImage: string | undefined = image;
     try {
-      const spec = containerSpec({ job, runId, image, hasNetwork, memoryBytes, deadline }, input.length);
+      isPodman ??= await isEngineOfPodman(docker);
+      const plan = { job, runId, image, hasNetwork, memoryBytes, deadline, isPodman };
+      const spec = containerSpec(plan, input.length);
       // Not aborted by `stop`: the engine would make the container all the same, after its removal.
       const abortSignal = AbortSignal.timeout(CREATE_MS);
       const container = await docker.createContainer({ ...spec, abortSignal });
@@ -68,6 +71,7 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       const drained = finished(stream, { writable: false }).catch(() => undefined);
       await container.start({ abortSignal: stop });
       started();
+      stream.write('\n');
       stream.end(input);
       const { StatusCode } = (await container.wait({ abortSignal: stop })) as { StatusCode: number };
       await within(DRAIN_MS, 'the output', drained).catch(() => undefined);
@@ -99,6 +103,11 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
     log,
   );
   return { graceMs: 0, run, ...sweeping };
+}
+
+async function isEngineOfPodman(docker: Docker): Promise<boolean> {
+  const { Components } = await within(INSPECT_MS, 'the version of the engine', docker.version());
+  return Components?.some(({ Name }) => Name === 'Podman Engine') ?? false;
 }
 
 /** Milliseconds for the list, and for each removal. */

@@ -26,31 +26,36 @@ async function setUp(options: FakeDockerOptions, settings: Parameters<typeof ope
   };
 }
 
-test('code and stdin come over the attached stream, the result comes back, and the container is removed', async (t) => {
-  await using setup = await setUp({
-    async onStart(container) {
-      await until(() => container.input().length >= 12);
-      container.write(1, container.input().slice(0, 5));
-      container.write(2, container.input().slice(5));
-      container.exit(4);
-    },
+for (const isPodman of [false, true])
+  test(`on ${isPodman ? 'Podman' : 'Docker'} code and stdin come over the attached stream, the result comes back, and the container is removed`, async (t) => {
+    await using setup = await setUp({
+      isPodman,
+      async onStart(container) {
+        await until(() => container.input().endsWith('the rest'));
+        // The launcher drops the first line.
+        const input = container.input().slice(container.input().indexOf('\n') + 1);
+        container.write(1, input.slice(0, 5));
+        container.write(2, input.slice(5));
+        container.exit(4);
+      },
+    });
+    const { docker, sandbox } = setup;
+    const result = await sandbox.run(sandboxJob('shell', 'cat -', { stdin: 'the rest' }));
+    t.like(result, { status: 'error', exitCode: 4, stdout: 'cat -', stderr: 'the rest' });
+    t.is(docker.containers.size, 0);
+    const verbs = docker.requests
+      .filter((line) => line !== 'GET /containers/json')
+      .map((line) => line.replace(/svc-sandbox-[^/]+/, 'x'));
+    t.deepEqual(verbs, [
+      'GET /version',
+      'POST /containers/create',
+      'POST /containers/x/attach',
+      'POST /containers/x/start',
+      'POST /containers/x/wait',
+      'GET /containers/x/json',
+      'DELETE /containers/x',
+    ]);
   });
-  const { docker, sandbox } = setup;
-  const result = await sandbox.run(sandboxJob('shell', 'cat -', { stdin: 'the rest' }));
-  t.like(result, { status: 'error', exitCode: 4, stdout: 'cat -', stderr: 'the rest' });
-  t.is(docker.containers.size, 0);
-  const verbs = docker.requests
-    .filter((line) => line !== 'GET /containers/json')
-    .map((line) => line.replace(/svc-sandbox-[^/]+/, 'x'));
-  t.deepEqual(verbs, [
-    'POST /containers/create',
-    'POST /containers/x/attach',
-    'POST /containers/x/start',
-    'POST /containers/x/wait',
-    'GET /containers/x/json',
-    'DELETE /containers/x',
-  ]);
-});
 
 test('a container that ran out of memory is an error that says so', async (t) => {
   await using setup = await setUp({
@@ -168,6 +173,7 @@ const PLAN = {
   hasNetwork: false,
   memoryBytes: 1000,
   deadline: 1234,
+  isPodman: false,
 } as const;
 
 test('a container has no rights, no network, a read-only image, and limits of everything', (t) => {

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Sandbox } from '../../../../../plugins/agent-engine/contract.ts';
-import { dockerAvailable, SANDBOX_IMAGE } from '../../../../support/docker-engine.ts';
+import { dockerAvailable, isPodman, SANDBOX_IMAGE } from '../../../../support/docker-engine.ts';
 import { openTestSandbox, sandboxJob } from '../../../../support/sandbox.ts';
 import { sandboxAttempts } from '../../../../support/sandbox-attempts.ts';
 
@@ -24,7 +24,7 @@ test.after.always(async () => {
   await (await opened)?.[Symbol.asyncDispose]();
 });
 
-sandboxAttempts(open);
+sandboxAttempts(open, isPodman);
 
 test('an image that the engine lacks is unavailable, and the error says that none is pulled', async (t) => {
   if (!(await dockerAvailable(t))) return;
