@@ -28,6 +28,8 @@ export interface FakeDocker extends AsyncDisposable {
   /** Method and path of each request, without the version and the query. */
   readonly requests: readonly string[];
   readonly containers: ReadonlyMap<string, FakeContainer>;
+  /** Goes away in the middle of everything, as an engine that is killed does. */
+  die(): void;
   /** Adds one that a gateway has left. */
   leave(name: string, labels: Readonly<Record<string, string>>): void;
 }
@@ -124,8 +126,11 @@ export async function startFakeDocker({
       return onStart(container);
     }
     if (verb === 'wait') {
+      // As the engines do: the answer begins at once, and its body comes with the end of the container.
+      response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
       if (container.end === undefined) await new Promise<void>((resolve) => container.waiting.push(resolve));
-      return json(response, 200, { StatusCode: container.end!.code });
+      response.end(JSON.stringify({ StatusCode: container.end!.code }));
+      return;
     }
     if (verb === 'json') {
       const { code, isOutOfMemory } = container.end!;
@@ -158,13 +163,18 @@ export async function startFakeDocker({
     socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  const die = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
   return {
     host: `unix://${socketPath}`,
     requests,
     containers,
     leave: (name, labels) => void add(name, { Labels: labels } as unknown as FakeContainer['spec']),
+    die,
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      die();
       await new Promise((resolve) => server.close(resolve));
       await rm(folder, { recursive: true, force: true });
     },

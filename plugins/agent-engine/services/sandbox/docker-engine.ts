@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { GatewayError, within } from 'agent-gateway';
+import { GatewayError, orAborted, within } from 'agent-gateway';
 import Docker from 'dockerode';
 import { type SandboxEnd, SandboxErrors } from '../../contract.ts';
 import {
@@ -55,28 +55,25 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       const plan = { job, runId, image, hasNetwork, memoryBytes, deadline, isPodman };
       const spec = containerSpec(plan, input.length);
       // Not aborted by `stop`: the engine would make the container all the same, after its removal.
-      const abortSignal = AbortSignal.timeout(CREATE_MS);
-      const container = await docker.createContainer({ ...spec, abortSignal });
+      const container = await ask(AbortSignal.timeout(CREATE_MS), (signal) =>
+        docker.createContainer({ ...spec, ...signal }),
+      );
       stop.throwIfAborted();
       wantedImage = undefined;
-      stream = (await container.attach({
-        stream: true,
-        stdin: true,
-        stdout: true,
-        stderr: true,
-        hijack: true,
-        abortSignal: stop,
-      })) as Duplex;
+      const streams = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true };
+      stream = (await ask(stop, (signal) => container.attach({ ...streams, ...signal }))) as Duplex;
       stream.on('data', createFrameReader(stdout, stderr));
       const drained = finished(stream, { writable: false }).catch(() => undefined);
-      await container.start({ abortSignal: stop });
+      await ask(stop, (signal) => container.start(signal));
       started();
       stream.write('\n');
       stream.end(input);
-      const { StatusCode } = (await container.wait({ abortSignal: stop })) as { StatusCode: number };
-      await within(DRAIN_MS, 'the output', drained).catch(() => undefined);
-      const { State } = await container.inspect({ abortSignal: AbortSignal.timeout(INSPECT_MS) });
-      return State.OOMKilled ? outOfMemory(memoryBytes) : { exitCode: StatusCode };
+      const ended = ask(stop, (signal) => container.wait(signal));
+      // Only the stream shows that an engine went away.
+      await Promise.race([ended, drained]);
+      await within(DRAIN_MS, 'the end', Promise.all([ended, drained])).catch(() => inspect(container));
+      const { StatusCode } = (await ended) as { StatusCode: number };
+      return (await inspect(container)).State.OOMKilled ? outOfMemory(memoryBytes) : { exitCode: StatusCode };
     } catch (error) {
       throw dockerFailure(error, wantedImage);
     } finally {
@@ -105,6 +102,21 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
   return { graceMs: 0, run, ...sweeping };
 }
 
+/**
+ * Asks the engine something, until the signal. The client alone would wait for ever where the engine goes away in the
+ * middle of its answer.
+ */
+function ask<T>(
+  abortSignal: AbortSignal,
+  call: (options: { abortSignal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  return orAborted(call({ abortSignal }), abortSignal);
+}
+
+function inspect(container: Docker.Container): Promise<Docker.ContainerInspectInfo> {
+  return ask(AbortSignal.timeout(INSPECT_MS), (signal) => container.inspect(signal));
+}
+
 async function isEngineOfPodman(docker: Docker): Promise<boolean> {
   const { Components } = await within(INSPECT_MS, 'the version of the engine', docker.version());
   return Components?.some(({ Name }) => Name === 'Podman Engine') ?? false;
@@ -118,11 +130,10 @@ const CALL_MS = 20_000;
  * engine. Returns how many; throws the first error of the engine, after trying all.
  */
 async function removeLeftovers(docker: Docker, now: number): Promise<number> {
-  const containers = await docker.listContainers({
-    all: true,
-    filters: JSON.stringify({ label: [SANDBOX_LABEL] }),
-    abortSignal: AbortSignal.timeout(CALL_MS),
-  });
+  const filters = JSON.stringify({ label: [SANDBOX_LABEL] });
+  const containers = await ask(AbortSignal.timeout(CALL_MS), (signal) =>
+    docker.listContainers({ all: true, filters, ...signal }),
+  );
   const over = containers.filter(({ Labels }) => Number(Labels[DEADLINE_LABEL] ?? 0) < now);
   const failures: unknown[] = [];
   for (const { Id } of over) {
@@ -139,8 +150,9 @@ async function removeLeftovers(docker: Docker, now: number): Promise<number> {
 /** Kills and removes a container; one that is gone is fine. */
 async function removeContainer(docker: Docker, nameOrId: string): Promise<void> {
   try {
-    const options = { force: true, v: true, abortSignal: AbortSignal.timeout(CALL_MS) };
-    await docker.getContainer(nameOrId).remove(options);
+    await ask(AbortSignal.timeout(CALL_MS), (signal) =>
+      docker.getContainer(nameOrId).remove({ force: true, v: true, ...signal }),
+    );
   } catch (error) {
     if (statusOf(error) !== 404) throw error;
   }

@@ -73,6 +73,14 @@ test('what was written before a timeout is kept, and the container is removed', 
   t.is(setup.docker.containers.size, 0);
 });
 
+test('an engine that goes away while code runs ends the execution as unavailable', async (t) => {
+  await using setup = await setUp({ onStart: () => undefined });
+  const run = setup.sandbox.run(sandboxJob('python', '1', { timeoutMs: 60_000 }));
+  await until(() => setup.docker.requests.some((line) => line.endsWith('/wait')));
+  setup.docker.die();
+  await t.throwsAsync(run, { code: 'sandbox.unavailable', message: /does not answer/ });
+});
+
 test('an abort is answered at once, and the container is removed behind it', async (t) => {
   await using setup = await setUp({ onStart: () => undefined });
   const controller = new AbortController();
