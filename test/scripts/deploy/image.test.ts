@@ -26,6 +26,14 @@ test('what the image has compiled is what its gateways, and the migration of Kub
   t.true(compiled?.includes('--expose-gc'));
 });
 
+test('npm has the registry, the token and the authorities of the machine that builds, also for plugins', async (t) => {
+  for (const file of ['Dockerfile', 'scripts/deploy/plugins.Dockerfile']) {
+    const install = (await read(file)).replaceAll(/\\\n/g, '').match(/^RUN .*npm ci .*$/m)?.[0] ?? '';
+    for (const part of ['id=npmrc,target=/root/.npmrc', 'id=ca', 'NODE_EXTRA_CA_CERTS=/run/secrets/ca'])
+      t.true(install.includes(part), `${file}: ${part}`);
+  }
+});
+
 test('the image takes from the repository what is listed, and nothing else', async (t) => {
   const lines = (await read('.dockerignore')).split('\n').filter((line) => /^[^#]/.test(line));
   t.is(lines[0], '*');
