@@ -1,7 +1,7 @@
 # The gateway as an image: Node runs the TypeScript as it is, so there is nothing to compile.
 #
 #   docker build --tag agent-gateway .
-#   docker run --read-only --tmpfs /tmp --volume agent-gateway:/data --publish 8080:8080 agent-gateway
+#   docker run --read-only --tmpfs /tmp --volume agent-gateway:/data --stop-timeout 60 --publish 8080:8080 agent-gateway
 #
 # BuildKit is needed (the default since Docker 23), or podman build --format docker: its own format has no HEALTHCHECK. A
 # registry other than npm's own, or one that needs a token, comes as a secret, which no layer keeps
