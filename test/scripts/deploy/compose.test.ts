@@ -51,6 +51,12 @@ test('the gateways run as the image was made to run, and have the time that thei
   t.not(gateways[0].volumes[0], gateways[1].volumes[0]);
 });
 
+test('no value is one that podman-compose would hand on as it is written', (t) => {
+  for (const { environment } of Object.values(services))
+    for (const [name, value] of Object.entries<Yaml>(environment ?? {}))
+      t.notRegex(String(value), /\$\{\w+:-\}/, name);
+});
+
 test('what one gateway keeps, the other finds: data, objects and jobs', (t) => {
   for (const { environment } of gateways) {
     t.is(environment.DATABASE_DRIVER, 'postgres');
@@ -65,7 +71,7 @@ test('every variable is one that the gateway reads', async (t) => {
 
 test('every secret comes from .env: the file holds none, and nothing starts without them', async (t) => {
   const text = await read('scripts/deploy/compose.yaml');
-  const used = [...text.matchAll(/(?<!\$)\$\{([A-Z_]+)(:[?-])/g)];
+  const used = [...text.matchAll(/(?<!\$)\$\{([A-Z_]+)(:[?-]|\})/g)];
   const example = await variablesOf(path.join(DEPLOY, '.env.example'));
   t.deepEqual([...new Set(used.map(([, name]) => name))].sort(), Object.keys(example).sort());
   for (const [, name = '', operator] of used) {
@@ -81,7 +87,7 @@ test('.env is filled as the README says, with the key that encrypts secrets in t
   const [, names = ''] = /^for name in (.*); do$/m.exec(await read('scripts/deploy/README.md')) ?? [];
   for (const name of ['SVC_SECRET_KEY', 'GATEWAY_DATABASE_PASSWORD'])
     t.true(names.split(' ').includes(name), name);
-  for (const { environment } of gateways) t.regex(environment.SVC_SECRET_KEY, /^\$\{SVC_SECRET_KEY:/);
+  for (const { environment } of gateways) t.regex(environment.SVC_SECRET_KEY, /^\$\{SVC_SECRET_KEY\}$/);
 });
 
 test('the balancer knows the gateways, asks their readiness, and waits longer than a model may take', async (t) => {
