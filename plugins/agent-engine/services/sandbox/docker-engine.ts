@@ -75,6 +75,7 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       const { StatusCode } = (await ended) as { StatusCode: number };
       return (await inspect(container)).State.OOMKilled ? outOfMemory(memoryBytes) : { exitCode: StatusCode };
     } catch (error) {
+      if (!stop.aborted) log.warn({ err: error }, 'the Docker engine could not run code');
       throw dockerFailure(error, wantedImage);
     } finally {
       stream?.destroy();

@@ -77,6 +77,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
       const state = await untilEnded(api, podSelector(runId), engineRun);
       return await report(state, engineRun);
     } catch (error) {
+      if (!stop.aborted) log.warn({ err: error }, 'Kubernetes could not run code');
       throw kubernetesFailure(error, namespace);
     } finally {
       // Also where the answer to its creation never came: the gateway chose the name.

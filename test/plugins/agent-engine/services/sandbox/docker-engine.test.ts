@@ -110,13 +110,14 @@ for (const [what, status, message] of [
   ['an engine that refuses', 409, /failed with status 409/],
   ['an engine that fails', 500, /status 500/],
 ] as const) {
-  test(`${what} is unavailable`, async (t) => {
+  test(`${what} is unavailable, and the log has what it said`, async (t) => {
     await using setup = await setUp({
       onStart: () => undefined,
       answer: (request) => (request === 'POST /containers/create' ? status : undefined),
     });
     const run = setup.sandbox.run(sandboxJob('python', '1'));
     await t.throwsAsync(run, { code: 'sandbox.unavailable', message });
+    t.true(setup.lines.some((line) => line.includes('told to')));
   });
 }
 

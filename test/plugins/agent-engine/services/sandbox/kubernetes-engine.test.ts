@@ -150,13 +150,14 @@ for (const [status, message] of [
   [409, /status 409/],
   [500, /status 500/],
 ] as const) {
-  test(`a job that the API answers with ${status} is unavailable`, async (t) => {
+  test(`a job that the API answers with ${status} is unavailable, and the log has what it said`, async (t) => {
     await using setup = await setUp({
       answer: (request) => (request.startsWith('POST') && request.endsWith('/jobs') ? status : undefined),
       onReady: () => undefined,
     });
     const run = setup.sandbox.run(sandboxJob('python', '1'));
     await t.throwsAsync(run, { code: 'sandbox.unavailable', message });
+    t.true(setup.lines.some((line) => line.includes('told to')));
   });
 }
 
