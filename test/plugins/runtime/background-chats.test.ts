@@ -327,6 +327,25 @@ eachGatewayDatabase(
   },
 );
 
+test('who reads a chat of another replica does not hold up the end of this one', async (t) => {
+  const fresh = await gatewayDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const environments = [fresh.environment, fresh.environment];
+  const { script, letGo } = halves();
+  const { gateway, other } = await start(t, [script], environments);
+  await beginAndLeave(gateway, 'three');
+  const headers = { authorization: `Bearer ${other.token}` };
+  const response = await fetch(`${other.url}/api/v2/chat/stream?a2ui=true&session_id=s1`, { headers });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = '';
+  while (!seen.includes('three')) seen += (await reader.read()).value;
+  await other.stop();
+  while (!(await reader.read()).done);
+  t.false(other.logs().some((line) => line.includes('calls that did not end in the drain time')));
+  letGo();
+  t.is(textOf((await read(gateway, { last: idsOf(seen).at(-1)! })).body), 'four five\nsix');
+});
+
 test('a chat in the background whose process was killed ends with an error', async (t) => {
   const { script } = halves();
   await using provider = await startFakeProvider(script);
@@ -344,10 +363,12 @@ test('a chat in the background whose process was killed ends with an error', asy
 });
 
 test('the newest chat of a session is that which began last, whatever the clocks of the replicas show', async (t) => {
-  const { environment } = (await gatewayDatabase(t, 'postgres'))!;
+  const fresh = await gatewayDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const environments = [fresh.environment, fresh.environment];
   const ahead = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
   const scripts = [stream(['first']), stream(['second'])];
-  const { gateway, other } = await start(t, scripts, [environment, environment], [ahead]);
+  const { gateway, other } = await start(t, scripts, environments, [ahead]);
   for (const replica of [gateway, other]) {
     const { status } = await replica.request('/api/v2/chat/stream', { method: 'POST', body: BEGIN });
     t.is(status, 200);

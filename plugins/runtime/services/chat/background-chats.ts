@@ -146,8 +146,9 @@ function createBackgroundChats(parts: BackgroundParts) {
     follow: readers.follow,
     hasMore: readers.hasMore,
 
-    /** Waits for the chats that this process runs; they fail when `signal` aborts. */
+    /** Waits for the chats that this process runs; they fail when `signal` aborts. Ends the readers of others. */
     async close(signal: AbortSignal): Promise<void> {
+      readers.close();
       const abort = () => stop.abort(V3ChatErrors.lost('The gateway was stopped'));
       if (signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });

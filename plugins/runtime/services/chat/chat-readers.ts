@@ -62,6 +62,7 @@ interface ReadersParts {
 /** Readers of chats in the background. They read from the table, so that a slow reader costs no memory. */
 export function createChatReaders({ database, leases, clock, runningHere, leaseKey }: ReadersParts) {
   const listeners = new Map<string, Set<() => void>>();
+  let isClosed = false;
 
   /** Subscribes to what this process writes to a chat from now on. */
   function listen(chatId: string): News & Disposable {
@@ -119,6 +120,15 @@ export function createChatReaders({ database, leases, clock, runningHere, leaseK
     },
 
     /**
+     * Ends the readers of chats that this process does not run: they would delay its stop for the whole drain time, and
+     * their clients go on on another replica, from the last event.
+     */
+    close(): void {
+      isClosed = true;
+      for (const chatId of listeners.keys()) this.wake(chatId);
+    },
+
+    /**
      * The chat that a client has begun to read, or the newest of the session. Throws `chat.not-found`,
      * `chat.forbidden`.
      */
@@ -140,7 +150,7 @@ export function createChatReaders({ database, leases, clock, runningHere, leaseK
       return newest === undefined || !isOver(newest) || seq < lastOf(newest);
     },
 
-    /** All events after `seq`, in order, each once, until the last one was read or the signal aborts. */
+    /** All events after `seq`, in order, each once, until the last one was read, `close`, or the signal aborts. */
     async *follow(
       tenantId: string,
       { chatId, seq }: LastSeen,
@@ -165,6 +175,7 @@ export function createChatReaders({ database, leases, clock, runningHere, leaseK
         page = await batchesAfter(entities(), chatId, known.seq, PAGE);
         if (page.length > 0) continue;
         const isHere = runningHere(chatId) !== undefined;
+        if (!isHere && isClosed) return;
         if (!isHere && looks % ALIVE_EVERY === 0) await endIfLost(entities(), known);
         await news.wait(isHere ? POLL_HERE_MS : backoffDelay(looks + 1, POLL_MS), signal);
       }
