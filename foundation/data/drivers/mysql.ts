@@ -6,6 +6,7 @@ import {
   type ConnectOptions,
   type FamilyDriver,
   LOCK_TIMEOUT_SECONDS,
+  quoted,
   superviseOrm,
 } from './driver.ts';
 
@@ -46,14 +47,15 @@ function family(orm: AnyOrm, collation: string): FamilyDriver {
 }
 
 async function connect(orm: AnyOrm, options: ConnectOptions): Promise<AnyOrm> {
-  superviseOrm(orm, {
+  const supervision = {
     guard: options.guard,
     disk: options.disk,
     poolTimeoutMs: CONNECT_TIMEOUT_MS,
     ...(options.statementTimeoutMs > 0
       ? { answerTimeoutMs: options.statementTimeoutMs + ANSWER_GRACE_MS }
       : {}),
-  });
+  };
+  superviseOrm(orm, supervision, quoted);
   try {
     await orm.connect();
     return orm;

@@ -6,6 +6,7 @@ import {
   type ConnectOptions,
   type FamilyDriver,
   LOCK_TIMEOUT_SECONDS,
+  quoted,
   superviseOrm,
 } from './driver.ts';
 import { END_CONNECTION, JOIN_NEXT, joiningClient, type PgClientClass } from './joining-client.ts';
@@ -40,11 +41,12 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
     },
   });
   const connection = orm.driver.getConnection();
-  superviseOrm(orm, {
+  const supervision = {
     guard: options.guard,
     disk: options.disk,
-    endConnection: (inner) => inner.executeQuery(CompiledQuery.raw(END_CONNECTION)),
-  });
+    endConnection: (inner: DatabaseConnection) => inner.executeQuery(CompiledQuery.raw(END_CONNECTION)),
+  };
+  superviseOrm(orm, supervision, literal);
   saveRoundTrips(connection);
   await orm.connect();
   await connection.execute('select 1');
@@ -122,6 +124,6 @@ function settingName(name: string): string {
 
 /** A string literal that means the same whatever `standard_conforming_strings` says. */
 function literal(text: string): string {
-  if (text.includes('\0')) throw new TypeError('A PostgreSQL setting cannot hold a zero byte');
-  return ` E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+  if (text.includes('\0')) throw new TypeError('PostgreSQL holds no text with a zero byte');
+  return ` E${quoted(text)}`;
 }

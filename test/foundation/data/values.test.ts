@@ -211,6 +211,18 @@ const papers: Registration = {
   ],
 };
 
+eachDatabase(
+  test,
+  'a text is written into a statement in one piece, and not character by character',
+  async (t, fresh) => {
+    const platform = (await open(t, fresh)).system().getPlatform();
+    const literals = { sqlite: "'it''s'", postgres: " E'it''s'", mysql: "'it''s'" };
+    t.is(platform.quoteValue("it's"), literals[fresh.family]);
+    if (fresh.family !== 'sqlite')
+      t.is(platform.quoteValue('\\n"\n'), literals[fresh.family].replace("it''s", '\\\\n"\n'));
+  },
+);
+
 eachDatabase(test, 'JSON that a server does not take is a value that cannot be stored', async (t, fresh) => {
   const database = await openDatabase(fresh.options);
   t.teardown(() => database.close());
