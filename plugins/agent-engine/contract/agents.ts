@@ -97,7 +97,7 @@ export type AgentFinish =
 
 /** What a turn came to. All of it is redacted. */
 export interface AgentResult {
-  /** `iteration_limit` is the cap of model calls; chat routes show it as `length`. */
+  /** `iteration_limit` is the cap of model calls, or of what a turn may keep; chat routes show it as `length`. */
   readonly finish: AgentFinish;
   /** The text of the last answer. */
   readonly text: string;

@@ -53,7 +53,7 @@ export interface ChatAnswer {
   readonly usage: Usage;
   /** The last message of the assistant. */
   readonly message: ChatMessage;
-  /** `iteration_limit`: the agent has reached its limit of model calls. */
+  /** `iteration_limit`: the agent has reached its limit of model calls, or of what a turn may keep. */
   readonly finish: AgentFinish;
   /** Alias of the model that answered. */
   readonly model: string;

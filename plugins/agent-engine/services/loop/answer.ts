@@ -22,7 +22,7 @@ export interface AnswerPart {
 
 /** Calls of one answer that are made at most; more of them are a fault of the model. */
 export const MAX_CALLS = 64;
-/** Characters of text, reasoning and arguments together. */
+/** Characters of text, reasoning, calls, and what the provider wants back with them. */
 export const MAX_ANSWER = 2 * 1024 * 1024;
 
 interface OpenCall {
@@ -74,10 +74,13 @@ export function joinAnswer() {
       thoughts += reasoning;
       for (const { index, id = '', function: piece, extra_content } of tool_calls ?? []) {
         const call = callAt(index, id);
-        call.extra ??= extra_content;
+        if (call.extra === undefined && extra_content !== undefined) {
+          grow(JSON.stringify(extra_content).length);
+          call.extra = extra_content;
+        }
         call.name += piece?.name ?? '';
         call.arguments += piece?.arguments ?? '';
-        grow((piece?.name?.length ?? 0) + (piece?.arguments?.length ?? 0));
+        grow(id.length + (piece?.name?.length ?? 0) + (piece?.arguments?.length ?? 0));
       }
       return { text: added, reasoning };
     },

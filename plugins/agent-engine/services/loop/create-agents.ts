@@ -50,7 +50,7 @@ export function createAgents(parts: AgentsParts): Agents {
   function events(given: RunContext, start: TurnStart, frame: Frame): AsyncGenerator<AgentEvent, void> {
     return eventsOf<AgentEvent>(given.signal, async (emit, signal, stop) => {
       const context = { ...given, signal };
-      const turn: Turn = { ...start, context, emit, stop, uses: [] };
+      const turn: Turn = { ...start, context, emit, stop, uses: [], characters: 0 };
       try {
         const { finish, toolCalls } = await runFrame(parts, turn, frame);
         const result: AgentResult = {

@@ -59,6 +59,8 @@ export interface Turn {
   /** Calls of the model so far, sub-agents included, and how many there may be. */
   modelCalls: number;
   readonly maxModelCalls: number;
+  /** Of the messages that the turn has added so far, sub-agents included, as JSON. */
+  characters: number;
 }
 
 /*

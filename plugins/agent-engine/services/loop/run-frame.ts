@@ -1,5 +1,11 @@
 import { forEachLimited, redactJsonTextWith } from 'agent-gateway';
-import { type AgentFinish, type AgentSignal, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
+import {
+  type AgentFinish,
+  type AgentSignal,
+  MAX_ITERATIONS,
+  MAX_KEPT,
+  type ToolCall,
+} from '../../contract.ts';
 import type { SubAgent } from './agent-resource.ts';
 import { type Answer, MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
@@ -30,7 +36,7 @@ const AT_LIMIT = notRun('The call was not made: the turn has reached its limit o
 
 /**
  * Runs an agent, or goes on with one that was paused, until its model answers without calls, calls a tool of the
- * caller, a person has to be asked, or the limit of model calls is reached. The frame holds all that was done. Throws
+ * caller, a person has to be asked, or a limit of the turn is reached. The frame holds all that was done. Throws
  * errors of `ModelErrors` and `GuardErrors`, what the receipts throw, and the reason of the turn's signal.
  */
 export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Promise<FrameEnd> {
@@ -78,11 +84,17 @@ async function runSteps(run: StepRun): Promise<FrameEnd> {
     if (closed === undefined) return { finish: 'interrupted' };
     frame.step = undefined;
     frame.messages.push(...closed.messages);
+    turn.characters += JSON.stringify(closed.messages).length;
     if (closed.clientCalls.length > 0) return { finish: 'tool_calls', toolCalls: closed.clientCalls };
   }
 }
 
+/**
+ * Of model calls, or of what a turn may keep: each call of a model sends all of it, and in the end it is stored at one
+ * time.
+ */
 function isAtLimit(turn: Turn, frame: Frame): boolean {
+  if (turn.characters > MAX_KEPT) return true;
   return turn.modelCalls >= turn.maxModelCalls || frame.modelCalls >= frame.maxModelCalls;
 }
 

@@ -33,9 +33,13 @@ export function guardedChoices(choices: Choices, guard: Guard, secretPrompt: str
   });
 }
 
-function sizeOf({ content, tool_calls }: ChatMessage): number {
-  const said = typeof content === 'string' ? content.length : 0;
-  return (tool_calls ?? []).reduce((size, call) => size + (call.function?.arguments?.length ?? 0), said);
+/** Characters of what is kept of an answer; texts as they are, everything else as JSON. */
+function sizeOf({ content, refusal, tool_calls, reasoning_details }: ChatMessage): number {
+  const calls: readonly Partial<ToolCall>[] = tool_calls ?? [];
+  const texts = [content, refusal, ...calls.map((call) => call.function?.arguments)];
+  const others = calls.map(({ function: called, ...call }) => ({ ...call, name: called?.name }));
+  const size = texts.reduce((sum: number, text) => sum + (typeof text === 'string' ? text.length : 0), 0);
+  return size + JSON.stringify([others, reasoning_details]).length;
 }
 
 function refuseUnsafe({ content }: ChatMessage, guard: Guard, secretPrompt: string | undefined): void {
@@ -91,8 +95,8 @@ export function keptAnswer(answer: ChatMessage, answeredBy: Pick<ModelInfo, 'pro
 }
 
 /**
- * Characters of an answer's text and calls; a longer answer could not be stored, and would stay in memory until its
- * end.
+ * Characters of an answer's text and calls, and of what its provider wants back; a longer answer could not be stored,
+ * and would stay in memory until its end.
  */
 export const MAX_ANSWER = MAX_KEPT;
 

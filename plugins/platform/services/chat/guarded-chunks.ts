@@ -66,7 +66,10 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
       call = { id: '', name: '', arguments: '', extra: undefined, redactor: guard.redactStream() };
       calls.set(index, call);
     }
-    if (id !== undefined) call.id = id;
+    if (id !== undefined) {
+      grow(id.length);
+      call.id = id;
+    }
     if (called?.name !== undefined) {
       grow(called.name.length);
       call.name += called.name;
@@ -82,7 +85,10 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     const { extra_content, ...own } = delta;
     const named = isMore ? own : (redactValue(withoutArguments(own), guard) as typeof own);
     const call = callOf(named);
-    call.extra ??= extra_content;
+    if (call.extra === undefined && extra_content !== undefined) {
+      grow(JSON.stringify(extra_content).length);
+      call.extra = extra_content;
+    }
     const extra = extra_content === undefined ? {} : { extra_content };
     if (text === undefined) return { ...named, ...extra };
     grow(text.length);

@@ -67,7 +67,7 @@ const UNFINISHED: Partial<Record<AgentFinish, FailureKind & { readonly advice: s
     code: 'iteration_limit',
     isRetryable: false,
     advice:
-      'The agent reached its limit of model calls before it had an answer. Raise `max_iterations` (50 at most), or give it less to do.',
+      'The agent reached its limit of model calls, or of 8 Mi characters, before it had an answer. Raise `max_iterations` (50 at most), or give it less to do.',
   },
   length: {
     code: 'answer_cut',

@@ -95,6 +95,14 @@ test('an answer without an end is given up', (t) => {
     t.throws(() => join(Array.from({ length: 5 }, () => delta)), { code: 'model.upstream' });
 });
 
+test('so is one whose calls bring along too much for the provider, or have endless ids', (t) => {
+  const long = 'x'.repeat(MAX_ANSWER / 4);
+  for (const call of [{ extra_content: { signature: long } }, { id: long }]) {
+    const deltas = Array.from({ length: 5 }, (_, index) => ({ tool_calls: [{ index, ...call }] }));
+    t.throws(() => join(deltas), { code: 'model.upstream' });
+  }
+});
+
 test('what a model says instead of an answer is its text', (t) => {
   t.is(join([{ refusal: 'I ' }, { refusal: 'refuse' }]).text, 'I refuse');
 });

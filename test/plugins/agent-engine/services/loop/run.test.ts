@@ -402,6 +402,18 @@ test('no turn makes more than 50 model calls, whatever is asked for', async (t) 
   }
 });
 
+test('a turn ends when its messages are more than may be kept', async (t) => {
+  const given = { text: 'x'.repeat(1024 * 1024) };
+  const { agents, models } = loop({
+    script: (_, n) => calls(['again', given, `call-${n}`]),
+    tools: [tool('again', () => ({ content: 'again' }))],
+  });
+  const { result } = await collect(agents.run(ask()));
+  t.is(result.finish, 'iteration_limit');
+  t.is(models.requests.length, 8);
+  t.is(result.messages.length, 16);
+});
+
 test('an agent’s own limit holds where the caller sets none', async (t) => {
   const { agents, models } = loop({
     script: (_, n) => calls(['again', {}, `call-${n}`]),

@@ -8,6 +8,28 @@ import {
 } from '../../../../../plugins/agent-engine/services/models/openai-answer.ts';
 import { sse } from '../../../../support/fake-provider.ts';
 
+const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+const calling = (call: string) => `{"choices":[{"index":0,"delta":{"tool_calls":[${call}]}}]}`;
+
+test('what is nested too deep to be written out is malformed, wherever it is', (t) => {
+  for (const member of ['"extra_content":', '"function":{"name":"f","arguments":']) {
+    const call = (levels: number) => `{${member}${nested(levels)}${member.includes('name') ? '}' : ''}}`;
+    const read = (levels: number) => decode([Buffer.from(`data: ${calling(call(levels))}\n\n`)]);
+    t.is(read(200).chunks.length, 1);
+    t.regex(read(300).failure ?? '', /an event of the stream is not JSON/);
+    t.regex(read(100_000).failure ?? '', /an event of the stream is not JSON/);
+  }
+  const message = `{"content":null,"tool_calls":[{"extra_content":${nested(100_000)}}]}`;
+  const error = t.throws(() =>
+    parseCompletion(
+      `{"choices":[{"index":0,"message":${message},"finish_reason":"stop"}]}`,
+      (text) => text,
+      () => 'made',
+    ),
+  );
+  t.like(error, { code: 'model.upstream' });
+});
+
 interface Decoded {
   readonly chunks: ChatChunk[];
   readonly failure: string | undefined;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ChatChunk, ChatDelta } from '../../../../../plugins/agent-engine/contract.ts';
+import { type ChatChunk, type ChatDelta, MAX_KEPT } from '../../../../../plugins/agent-engine/contract.ts';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { guardedChoices, keptAnswer } from '../../../../../plugins/platform/services/chat/guarded-answer.ts';
 import { createGuardedChunks } from '../../../../../plugins/platform/services/chat/guarded-chunks.ts';
@@ -159,6 +159,36 @@ test('an answer without an end is broken off, whichever part of it grows', (t) =
     });
     t.like(error, TOO_LONG);
   }
+});
+
+test('what calls bring along for their provider counts, and so do their ids', (t) => {
+  const long = 'a'.repeat(MAX_KEPT / 4);
+  const called = { name: 'f', arguments: '{}' };
+  for (const own of [{ extra_content: { signature: long } }, { id: long }]) {
+    const all = Array.from({ length: 5 }, (_, index) => ({
+      index,
+      id: `c${index}`,
+      type: 'function' as const,
+      function: called,
+      ...own,
+    }));
+    t.like(
+      t.throws(() => pass(all.map((call) => choices({ tool_calls: [call] })))),
+      TOO_LONG,
+    );
+    const message = { role: 'assistant', content: null, tool_calls: all };
+    t.like(
+      t.throws(() =>
+        guardedChoices([{ index: 0, message, finish_reason: 'tool_calls' }], testGuard, undefined),
+      ),
+      TOO_LONG,
+    );
+  }
+  const message = { role: 'assistant', content: 'a', reasoning_details: [{ text: 'a'.repeat(MAX_KEPT) }] };
+  t.like(
+    t.throws(() => guardedChoices([{ index: 0, message, finish_reason: 'stop' }], testGuard, undefined)),
+    TOO_LONG,
+  );
 });
 
 test('an answer with thousands of calls or of members is broken off', (t) => {
