@@ -104,8 +104,8 @@ export interface MessageOutline {
 export const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /** How many of these messages, from the first on, may be read at one time: a single one may have any size. Pure. */
-export function fitting(outlines: readonly Pick<MessageOutline, 'bytes'>[]): number {
-  let left = MAX_READ_BYTES;
+export function fitting(outlines: readonly Pick<MessageOutline, 'bytes'>[], most = MAX_READ_BYTES): number {
+  let left = most;
   const first = outlines.findIndex(({ bytes }) => {
     left -= bytes;
     return left < 0;

@@ -202,8 +202,12 @@ export function findOutlines(
   return entities.rows(SessionMessageEntity, ofPage(sessionId, page), query);
 }
 
-/** Messages that `eachMessage` reads at one time. */
+/**
+ * Messages that `eachMessage` reads at one time, and their bytes; a single one may have more. Its reader may wait for a
+ * client for a long time, and many may do so at one time.
+ */
 const PAGE = 50;
+const PAGE_BYTES = 1024 * 1024;
 
 /** All messages of a session, oldest first. */
 export async function* eachMessage(
@@ -215,7 +219,10 @@ export async function* eachMessage(
     const query = { orderBy: { seq: 'asc' }, limit: PAGE } as const;
     const outlines = await entities.rows(SessionMessageEntity, where, { ...query, fields: ['bytes'] });
     if (outlines.length === 0) return;
-    const rows = await entities.rows(SessionMessageEntity, where, { ...query, limit: fitting(outlines) });
+    const rows = await entities.rows(SessionMessageEntity, where, {
+      ...query,
+      limit: fitting(outlines, PAGE_BYTES),
+    });
     yield* rows;
     after = rows.at(-1)?.seq ?? after;
   }

@@ -11,11 +11,15 @@ const SLOW_CLIENT = 600;
 /** More than the buffers of a connection take. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x');
 
-async function serve(t: ExecutionContext, listener: RequestListener): Promise<Server> {
+async function serve(
+  t: ExecutionContext,
+  listener: RequestListener,
+  bounds: Parameters<typeof giveUpSlowClients>[1] = { afterMs: SLOW_CLIENT },
+): Promise<Server> {
   const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
     if (mayServe(request.socket, response)) listener(request, response);
   });
-  giveUpSlowClients(server, SLOW_CLIENT);
+  giveUpSlowClients(server, bounds);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -25,10 +29,10 @@ async function serve(t: ExecutionContext, listener: RequestListener): Promise<Se
   return server;
 }
 
-function ask(t: ExecutionContext, server: Server, times = 1): net.Socket {
+function ask(t: ExecutionContext, server: Server, times = 1, path = '/'): net.Socket {
   const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.on('error', () => {});
-  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(times));
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(times));
   t.teardown(() => socket.destroy());
   return socket;
 }
@@ -80,6 +84,30 @@ test('a client may wait for its answer, and for the next part of it, for as long
   });
   while (text.split('two').length < 3 && !socket.closed) await pause(20);
   t.is(text.split('two').length, 3);
+});
+
+test('where clients together leave too much untaken, the one that has waited longest is given up', async (t) => {
+  const asked: (string | undefined)[] = [];
+  const closed: (string | undefined)[] = [];
+  const server = await serve(
+    t,
+    ({ url }, response) => {
+      asked.push(url);
+      response.once('close', () => closed.push(url));
+      response.end(url === '/small' ? 'small' : LARGE);
+    },
+    { mostWaiting: 3.5 * LARGE.length, everyMs: 20 },
+  );
+  ask(t, server, 1, '/1').pause();
+  while (asked.length < 1) await pause(20);
+  ask(t, server, 1, '/2').pause();
+  // An answer that waits for its turn on a connection takes room as well.
+  ask(t, server, 2, '/3').pause();
+  while (closed.length < 1) await pause(20);
+  await pause(200);
+  t.deepEqual(closed, ['/1']);
+  t.is(asked.length, 4);
+  await once(ask(t, server, 1, '/small'), 'data');
 });
 
 test('a connection that waits for its next request is closed when its time is over', async (t) => {

@@ -99,7 +99,7 @@ for (const family of ['sqlite', 'postgres', 'mysql'] as const) {
     };
     const all: number[] = [];
     for await (const { seq } of eachMessage({ rows }, 's')) all.push(seq);
-    t.deepEqual(read, [[1], [2], [3, 4, 5], [6]]);
+    t.deepEqual(read, [[1], [2], [3], [4, 5], [6]]);
     t.deepEqual(all, [1, 2, 3, 4, 5, 6]);
   });
 
