@@ -257,6 +257,8 @@ function openJournal(options: JournalOptions): Journal {
     return createJournal(options);
   } catch (error) {
     const reason = (error as Error).message;
-    throw new Error(`The audit journal cannot be kept in ${options.directory}: ${reason}`, { cause: error });
+    throw new Error(`The audit journal cannot be kept in ${options.directory} (SVC_DATA_DIR): ${reason}`, {
+      cause: error,
+    });
   }
 }

@@ -54,9 +54,9 @@ export async function ensureAcpToken(options: {
     throw unusable(file, 'vanished while it was read');
   } catch (error) {
     if (error instanceof ConfigurationError || !isSystemError(error)) throw error;
-    // With the variable the same disk would fail for the database next.
+    // With the variable the same folder would fail for the database or the audit journal next.
     if (isDiskFull(error)) throw fileError(file, DISK_IS_FULL, error);
-    throw unusable(file, `cannot be kept (${error.code})`, error);
+    throw fileError(file, `cannot be kept (${error.code}), the gateway has to write in SVC_DATA_DIR`, error);
   }
 }
 
@@ -87,6 +87,6 @@ async function keepToken(file: string, token: string): Promise<boolean> {
   }
 }
 
-function unusable(file: string, reason: string, cause?: unknown): ConfigurationError {
-  return fileError(file, `${reason}; or set SVC_ACP_TOKEN`, cause);
+function unusable(file: string, reason: string): ConfigurationError {
+  return fileError(file, `${reason}; or set SVC_ACP_TOKEN`);
 }

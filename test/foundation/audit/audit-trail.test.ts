@@ -309,12 +309,12 @@ test('a detail that is no JSON or too long is left out of the record', async (t)
   );
 });
 
-test('a directory that cannot be made stops the start and is named', async (t) => {
+test('a directory that cannot be made stops the start and is named, with its variable', async (t) => {
   const file = path.join(await tempFolder(t), 'file');
   writeFileSync(file, '');
   const directory = path.join(file, 'audit');
   t.throws(() => startTrail(t, directory, new FakeSink()), {
-    message: (text) => text.includes(directory) && text.includes('ENOTDIR'),
+    message: (text) => text.includes(`${directory} (SVC_DATA_DIR)`) && text.includes('ENOTDIR'),
   });
 });
 

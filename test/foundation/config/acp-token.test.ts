@@ -96,9 +96,11 @@ test('a file that holds no token stops the start, without showing what it holds'
   }
 });
 
-test('a data folder that is a file stops the start with the reason', async (t) => {
+test('a data folder that is a file stops the start with the reason and its variable, and not with that of the token', async (t) => {
   await writeFile(t.context.dataDir, '');
-  await t.throwsAsync(ensure(t.context.dataDir), { instanceOf: ConfigurationError, message: /ENOTDIR/ });
+  const error = await t.throwsAsync(ensure(t.context.dataDir), { instanceOf: ConfigurationError });
+  t.regex(error?.message ?? '', /ENOTDIR.*SVC_DATA_DIR/s);
+  t.notRegex(error?.message ?? '', /SVC_ACP_TOKEN/);
 });
 
 test('on a full disk the start says that it is full and what to do, and not to set the variable', async (t) => {
