@@ -26,7 +26,8 @@ class UnboundedBlob extends BlobType {
 
 /**
  * The kinds of column for entities, to be used instead of MikroORM's `p`: each has its twin in `ColumnTypes`, so an
- * entity and its migration cannot say different things. Add `.primary()`, `.nullable()`, `.default(…)` as needed.
+ * entity and its migration cannot say different things. Add `.primary()`, `.nullable()`, `.default(…)` as needed. What
+ * is nullable is read as `null` where there is no value; its type allows `undefined` as well, which writers may leave.
  *
  * @example
  * const Note = defineEntity({ name: 'Note', tableName: 'notes', properties: {
