@@ -99,7 +99,7 @@ export class Listeners {
     });
     server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
     const sockets = connectionsOf(server);
-    giveUpSlowClients(server);
+    giveUpSlowClients(server, sockets);
     await listen(server, address, owner);
     this.#open.set(key, { server, sockets, answers, isKernels, table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');

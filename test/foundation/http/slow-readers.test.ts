@@ -4,6 +4,7 @@ import net, { type AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { connectionsOf } from '../../../foundation/http/connections.ts';
 import { GatewayResponse } from '../../../foundation/http/early-answers.ts';
 import { giveUpSlowClients, mayServe } from '../../../foundation/http/open-requests.ts';
 
@@ -11,15 +12,20 @@ const SLOW_CLIENT = 600;
 /** More than the buffers of a connection take. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x');
 
+const SIZES: Record<string, Buffer> = {
+  '/stream': LARGE.subarray(LARGE.length / 2),
+  '/1': Buffer.concat([LARGE, LARGE]),
+};
+
 async function serve(
   t: ExecutionContext,
   listener: RequestListener,
-  bounds: Parameters<typeof giveUpSlowClients>[1] = { afterMs: SLOW_CLIENT },
+  bounds: Parameters<typeof giveUpSlowClients>[2] = { afterMs: SLOW_CLIENT },
 ): Promise<Server> {
   const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
     if (mayServe(request.socket, response)) listener(request, response);
   });
-  giveUpSlowClients(server, bounds);
+  giveUpSlowClients(server, connectionsOf(server), bounds);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -86,7 +92,7 @@ test('a client may wait for its answer, and for the next part of it, for as long
   t.is(text.split('two').length, 3);
 });
 
-test('where clients together leave too much untaken, the one that has waited longest is given up', async (t) => {
+test('where clients together leave too much untaken, the one for which most waits is given up', async (t) => {
   const asked: (string | undefined)[] = [];
   const closed: (string | undefined)[] = [];
   const server = await serve(
@@ -94,19 +100,22 @@ test('where clients together leave too much untaken, the one that has waited lon
     ({ url }, response) => {
       asked.push(url);
       response.once('close', () => closed.push(url));
-      response.end(url === '/small' ? 'small' : LARGE);
+      response.end(url === '/small' ? 'small' : (SIZES[url!] ?? LARGE));
     },
-    { mostWaiting: 3.5 * LARGE.length, everyMs: 20 },
+    { mostWaiting: 3.75 * LARGE.length, everyMs: 20 },
   );
-  ask(t, server, 1, '/1').pause();
+  // Waits for longer than the others, and would free little.
+  ask(t, server, 1, '/stream').pause();
   while (asked.length < 1) await pause(20);
+  ask(t, server, 1, '/1').pause();
+  while (asked.length < 2) await pause(20);
   ask(t, server, 1, '/2').pause();
   // An answer that waits for its turn on a connection takes room as well.
   ask(t, server, 2, '/3').pause();
   while (closed.length < 1) await pause(20);
   await pause(200);
   t.deepEqual(closed, ['/1']);
-  t.is(asked.length, 4);
+  t.is(asked.length, 5);
   await once(ask(t, server, 1, '/small'), 'data');
 });
 
