@@ -1,19 +1,9 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import test from 'ava';
 import { startTestGateway } from '../../testing/index.ts';
+import { freePort } from '../support/free-port.ts';
 import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
 import { send } from '../support/request.ts';
 import { until } from '../support/until.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 test('until the plugins are there, a path that nobody has is 503 with Retry-After, and then 404', async (t) => {
   const port = await freePort();

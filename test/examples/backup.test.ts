@@ -7,6 +7,7 @@ import { output } from '../scripts/deploy/deployment-files.ts';
 import { ALL_FAMILIES, FAMILIES, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { send } from '../support/request.ts';
+import { skip } from '../support/services.ts';
 import { layOut, leaveRecords, roleFor } from './backup-deployment.ts';
 import { findData, makeData } from './kept-data.ts';
 import { markOf, readBlocks } from './readme-blocks.ts';
@@ -122,13 +123,10 @@ async function hasTools(t: ExecutionContext, { family, ask }: FreshDatabase): Pr
   );
   const server = /^\d+(?:\.\d+)?/.exec(String(row?.server_version))![0];
   if (version !== undefined && Number.parseInt(version, 10) >= Number.parseInt(server, 10)) return true;
-  const line =
-    version === undefined ? `${tool} is not there` : `${tool} is of ${version}, and the server of ${server}`;
-  if (process.env.REQUIRE_SERVICES === '1') t.fail(line);
-  else {
-    t.log(`skipped: ${line}`);
-    t.pass();
-  }
+  skip(
+    t,
+    version === undefined ? `${tool} is not there` : `${tool} is of ${version}, and the server of ${server}`,
+  );
   return false;
 }
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -14,7 +14,9 @@ import { generate } from 'selfsigned';
 import { grpcClient } from '../../testing/grpc-client.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { startFakeProvider, streamEvents } from '../support/fake-provider.ts';
+import { freePort } from '../support/free-port.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
+import { skip } from '../support/services.ts';
 import { until } from '../support/until.ts';
 import { readBlocks } from './readme-blocks.ts';
 
@@ -93,12 +95,7 @@ test('a gateway behind nginx, set up as the guide says, serves streams, large fi
 
 function isInstalled(t: ExecutionContext): boolean {
   if (existsSync(NGINX)) return true;
-  const line = `nginx is not at ${NGINX}`;
-  if (process.env.REQUIRE_SERVICES === '1') t.fail(line);
-  else {
-    t.log(`skipped: ${line}`);
-    t.pass();
-  }
+  skip(t, `nginx is not at ${NGINX}`);
   return false;
 }
 
@@ -188,15 +185,6 @@ http {
   ${server}
 }
 `;
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function accepts(port: number): Promise<boolean> {

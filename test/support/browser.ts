@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { skip } from './services.ts';
 
 /** Debian's package `chromium`. */
 const CHROMIUM = '/usr/bin/chromium';
@@ -30,12 +31,7 @@ let shared: Promise<Browser> | undefined;
  */
 export async function openBrowser(t: ExecutionContext): Promise<TestBrowser | undefined> {
   if (!existsSync(CHROMIUM)) {
-    const line = `Chromium is not at ${CHROMIUM}`;
-    if (process.env.REQUIRE_SERVICES === '1') t.fail(line);
-    else {
-      t.log(`skipped: ${line}`);
-      t.pass();
-    }
+    skip(t, `Chromium is not at ${CHROMIUM}`);
     return undefined;
   }
   shared ??= launch();

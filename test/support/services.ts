@@ -21,15 +21,20 @@ export async function available(t: ExecutionContext, ...services: Service[]): Pr
   for (const service of services) {
     if (await answers(service)) continue;
     const { title, host, port } = SERVICES[service];
-    const line = `${title} does not answer at ${host}:${port}`;
-    if (process.env.REQUIRE_SERVICES === '1') t.fail(line);
-    else {
-      t.log(`skipped: ${line}`);
-      t.pass();
-    }
+    skip(t, `${title} does not answer at ${host}:${port}`);
     return false;
   }
   return true;
+}
+
+/** Lets a test pass as skipped, with what is missing, or, with `REQUIRE_SERVICES=1`, fails it. */
+export function skip(t: ExecutionContext, missing: string): void {
+  if (process.env.REQUIRE_SERVICES === '1') {
+    t.fail(missing);
+    return;
+  }
+  t.log(`skipped: ${missing}`);
+  t.pass();
 }
 
 const known = new Map<Service, Promise<boolean>>();

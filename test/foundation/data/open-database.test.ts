@@ -6,6 +6,7 @@ import { type DatabaseOptions, openDatabase } from '../../../foundation/data/dat
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { freePort } from '../../support/free-port.ts';
 import { Note, notes, seed, TENANT_A } from './fixtures/notes.ts';
 
 eachDatabase(test, 'the database answers a ping and tells its time', async (t, fresh) => {
@@ -168,14 +169,6 @@ for (const driver of ['postgres', 'mysql'] as const) {
     await t.throwsAsync(database.ping(200), { code: 'database.unavailable' });
     proxy.cut();
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A way to the server that can be cut, frozen and mended. */

@@ -1,7 +1,7 @@
-import net from 'node:net';
 import test from 'ava';
 import { endsWithin } from '../../../foundation/base/deadline.ts';
 import { cpuNow } from '../../support/cpu-time.ts';
+import { freePort } from '../../support/free-port.ts';
 import { until } from '../../support/until.ts';
 import { collector, incoming, outcome, record } from './tracing-kit.ts';
 
@@ -42,11 +42,3 @@ test('a collector that never answers delays the end of the process by two second
     log.join(''),
   );
 });
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

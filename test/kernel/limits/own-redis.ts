@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
+import { freePort } from '../../support/free-port.ts';
+import { skip } from '../../support/services.ts';
 import { until } from '../../support/until.ts';
 
 /** A Redis server of one test, which may be killed, frozen and started again on the same port. */
@@ -24,12 +26,7 @@ export interface OwnRedis {
  */
 export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | undefined> {
   if (spawnSync('redis-server', ['--version']).status !== 0) {
-    const line = 'redis-server is not installed';
-    if (process.env.REQUIRE_SERVICES === '1') t.fail(line);
-    else {
-      t.log(`skipped: ${line}`);
-      t.pass();
-    }
+    skip(t, 'redis-server is not installed');
     return undefined;
   }
   const folder = await mkdtemp(path.join(tmpdir(), 'own-redis-'));
@@ -91,16 +88,5 @@ function answers(port: number): Promise<boolean> {
     const socket = net.connect({ host: '127.0.0.1', port });
     socket.once('connect', () => socket.end(() => resolve(true)));
     socket.once('error', () => resolve(false));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo;
-      server.close(() => resolve(port));
-    });
   });
 }

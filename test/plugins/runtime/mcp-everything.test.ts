@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { TestGateway } from '../../../testing/index.ts';
 import { type ProviderReply, startFakeProvider, stream } from '../../support/fake-provider.ts';
+import { freePort } from '../../support/free-port.ts';
 import { open } from '../../support/request.ts';
 import { until } from '../../support/until.ts';
 import { eventsOf, type ReadEvent, startRuntime, toolCalls } from './runtime-gateway.ts';
@@ -108,15 +108,6 @@ function answersTo(t: ExecutionContext, origin: string): () => number {
   diagnostics.subscribe('undici:request:headers', onHeaders);
   t.teardown(() => diagnostics.unsubscribe('undici:request:headers', onHeaders));
   return () => count;
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The processes whose command line has the text. */

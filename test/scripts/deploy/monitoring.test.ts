@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import net from 'node:net';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { grpcClient } from '../../../testing/grpc-client.ts';
 import { failure, startFakeProvider } from '../../support/fake-provider.ts';
+import { freePort } from '../../support/free-port.ts';
 import {
   ACP_TOKEN,
   type GatewayProcess,
@@ -213,14 +213,6 @@ spec: { provider: demo, model: demo }
     DOCKER_HOST: 'tcp://127.0.0.1:1',
     LLM_MAX_RETRIES: '0',
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A bit of everything that is counted. */
