@@ -29,12 +29,14 @@ function prepareEarlyAnswer(response: ServerResponse): void {
   const unread = declaredLength(req);
   if (unread === 0 || socket === null) return;
   if (unread > DRAINED) response.shouldKeepAlive = false;
+  const isPrepared = early.has(socket);
   early.set(socket, req);
+  if (isPrepared) return;
   const { destroySoon } = socket;
   // Node calls it when the last answer of a connection has left, however that was decided: by us, by the client, or by
   // HTTP/1.0.
   socket.destroySoon = () => {
-    if (req.complete) destroySoon.call(socket);
+    if (early.get(socket)!.complete) destroySoon.call(socket);
     else linger(socket);
   };
 }
@@ -45,6 +47,7 @@ export function declaredLength({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0);
 }
 
+/** The last request of a connection that was answered before it was read. */
 const early = new WeakMap<Socket, IncomingMessage>();
 const lingering = new WeakSet<Socket>();
 
