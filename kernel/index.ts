@@ -61,6 +61,7 @@ export {
 export { isStorableText, storableText } from '../foundation/base/storable-text.ts';
 export { holdsText, SEARCHED_RECORDS, searchQuery } from '../foundation/base/text-search.ts';
 export { throttledLog, throttledLogs } from '../foundation/base/throttle.ts';
+export { TransientMap, TransientSet } from '../foundation/base/transient.ts';
 export { Type } from '../foundation/base/type.ts';
 export { AnyId, fromWire, Id, listOf, nullable, Timestamp, toWire } from '../foundation/base/wire.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { TransientSet } from '../base/transient.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type AuditEntry, type EncodedEntry, encodeEntry } from './audit-entry.ts';
 import type { Journal, JournalBatch } from './journal.ts';
@@ -211,7 +212,7 @@ export function createAuditQueue(
  * @param maxWaiting callers that may wait at one time; one more is turned away at once
  */
 export function createRoom(deadline: number, maxWaiting: number) {
-  const line = new Set<() => void>();
+  const line = new TransientSet<() => void>();
 
   return {
     get waiting(): number {

@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts';
 import { DeadlineError, within } from './deadline.ts';
 import { defineErrors } from './gateway-error.ts';
 import { type RecentMap, recentMap } from './recent-map.ts';
+import { TransientMap } from './transient.ts';
 
 /** How a shared cache behaves. */
 export interface SharedCacheOptions<T extends object | undefined> {
@@ -81,7 +82,7 @@ export function createSharedCache<T extends object | undefined>(
   let present: RecentMap<Entry<NonNullable<T>>> | undefined;
   // Apart from the values, so that a flood of made-up keys pushes out no real one.
   let absent: RecentMap<number> | undefined;
-  const flights = new Map<string, Flight<T>>();
+  const flights = new TransientMap<string, Flight<T>>();
   let running = 0;
 
   function join(key: string, now: number): Promise<T> {

@@ -1,4 +1,5 @@
 import { endsWithin } from './deadline.ts';
+import { TransientSet } from './transient.ts';
 
 /** A call that can be aborted. */
 export interface AbortableCall {
@@ -14,7 +15,7 @@ export interface AbortableCall {
  * a stopping plugin never loses one between the two.
  */
 export class InFlight {
-  readonly #calls = new Set<AbortableCall>();
+  readonly #calls = new TransientSet<AbortableCall>();
   #idle: (() => void)[] = [];
 
   /** Calls that have entered until now, and all other work that is counted. */

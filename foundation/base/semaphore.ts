@@ -1,3 +1,4 @@
+import { TransientMap, TransientSet } from './transient.ts';
 /** How long a task may wait for its turn. */
 export interface TurnOptions {
   /** Milliseconds; without it a task waits for as long as it takes. */
@@ -13,7 +14,7 @@ export type Release = () => void;
 export class Semaphore {
   #free: number;
   readonly #options: TurnOptions;
-  readonly #line = new Set<(release: Release) => void>();
+  readonly #line = new TransientSet<(release: Release) => void>();
 
   constructor(places: number, options: TurnOptions = {}) {
     this.#free = places;
@@ -91,7 +92,7 @@ export class Mutex extends Semaphore {
 
 /** A mutex for each key. Keys do not wait for each other, and one that is free takes no memory. */
 export class KeyedMutex {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #last = new TransientMap<string, Promise<unknown>>();
 
   /** Runs `task` when everything before it on the same key is done, also when that failed. */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { TransientMap, TransientSet } from '../base/transient.ts';
 import { isDatabaseUnavailable } from './errors.ts';
 import type { Family } from './family.ts';
 import type { RowWrite } from './rows/row-writes.ts';
@@ -65,7 +66,7 @@ export function createWriteGroups(
   const maxUnderWay = MAX_UNDER_WAY[family];
   if (maxUnderWay === undefined) return { write: ({ tenantId, writes }) => store(tenantId, writes) };
   const soon = family === 'sqlite' ? spaced(times) : process.nextTick;
-  const lanes = new Map<string, ReturnType<typeof createLane>>();
+  const lanes = new TransientMap<string, ReturnType<typeof createLane>>();
   // A shared transaction has the context of none of its callers.
   const inOwnContext = AsyncLocalStorage.snapshot();
 
@@ -73,7 +74,7 @@ export function createWriteGroups(
   function createLane(tenantId: string) {
     const waiting: Waiting[] = [];
     /** Transactions that count. */
-    const underWay = new Set<object>();
+    const underWay = new TransientSet<object>();
     let slow = 0;
     let isGoing = false;
     let isWatching = false;

@@ -1,4 +1,5 @@
 import { KernelErrors } from '../base/error-catalogue.ts';
+import { TransientMap } from '../base/transient.ts';
 
 /** What a request body holds memory for: from its first counted byte to the end of its call. */
 interface Held {
@@ -20,7 +21,7 @@ export class BodyBudget {
   readonly #limit: number;
   readonly #share: number;
   readonly #collect: (() => void) | undefined;
-  readonly #calls = new Map<object, Held>();
+  readonly #calls = new TransientMap<object, Held>();
   readonly #tenants = new Map<string, number>();
   #held = 0;
   #sinceCollected = 0;

@@ -1,12 +1,13 @@
 import type { Server } from 'node:http';
 import type { Socket, Server as SocketServer } from 'node:net';
+import { TransientSet } from '../base/transient.ts';
 
 /** Milliseconds between looks for connections that have become idle while a server closes. */
 const IDLE_SWEEP = 25;
 
 /** The connections of a server that are open from now on, those included that Node no longer counts among its own. */
-export function connectionsOf(server: SocketServer): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
+export function connectionsOf(server: SocketServer): Iterable<Socket> {
+  const sockets = new TransientSet<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -20,7 +21,7 @@ export function connectionsOf(server: SocketServer): ReadonlySet<Socket> {
  *
  * @param sockets those of `connectionsOf`
  */
-export function closeGracefully(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+export function closeGracefully(server: Server, sockets: Iterable<Socket>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const closeIdle = () => {
     server.closeIdleConnections();

@@ -19,8 +19,20 @@ interface SlowClientBounds {
   readonly everyMs?: number;
 }
 
-/** The requests of each connection, with the looks in a row at which something of their answers was not taken. */
-const openOn = new WeakMap<Socket, Map<ServerResponse, number>>();
+/** An answer that has not ended. */
+interface OpenAnswer {
+  readonly response: ServerResponse;
+  /** In a row, at which something of it was not taken. */
+  looks: number;
+}
+
+/** Those of each connection that had one, the oldest first. */
+const openOn = new WeakMap<Socket, OpenAnswer[]>();
+
+/** The answers of a connection that have not ended. */
+export function answersOn(socket: Socket): readonly ServerResponse[] {
+  return (openOn.get(socket) ?? []).map(({ response }) => response);
+}
 
 /**
  * Counts a request of a connection until its answer is over. False where too many are open, of which the connection is
@@ -28,11 +40,13 @@ const openOn = new WeakMap<Socket, Map<ServerResponse, number>>();
  * takes some KiB before the first is answered.
  */
 export function mayServe(socket: Socket, response: ServerResponse): boolean {
-  const open = openOn.get(socket) ?? new Map<ServerResponse, number>();
-  if (open.size >= MOST_OPEN) socket.destroy();
+  const open = openOn.get(socket) ?? [];
+  if (open.length >= MOST_OPEN) socket.destroy();
   if (socket.destroyed) return false;
-  openOn.set(socket, open.set(response, 0));
-  response.once('close', () => open.delete(response));
+  if (open.length === 0) openOn.set(socket, open);
+  const answer = { response, looks: 0 };
+  open.push(answer);
+  response.once('close', () => open.splice(open.indexOf(answer), 1));
   return true;
 }
 
@@ -42,14 +56,13 @@ export function mayServe(socket: Socket, response: ServerResponse): boolean {
  * such one.
  */
 function lookAt(socket: Socket) {
-  const open = openOn.get(socket) ?? new Map<ServerResponse, number>();
   let bytes = 0;
   let isSlow = false;
-  for (const [response, looks] of open) {
-    const waiting = response.writableLength;
+  for (const answer of openOn.get(socket) ?? []) {
+    const waiting = answer.response.writableLength;
     bytes += waiting;
-    open.set(response, waiting > 0 ? looks + 1 : 0);
-    isSlow ||= waiting > 0 && looks + 1 >= LOOKS;
+    answer.looks = waiting > 0 ? answer.looks + 1 : 0;
+    isSlow ||= answer.looks >= LOOKS;
   }
   return { socket, bytes, isSlow };
 }
@@ -63,12 +76,12 @@ function lookAt(socket: Socket) {
  */
 export function giveUpSlowClients(
   server: Server,
-  sockets: ReadonlySet<Socket>,
+  sockets: Iterable<Socket>,
   { afterMs = 60_000, mostWaiting = 128 * 1024 * 1024, everyMs = 1_000 }: SlowClientBounds = {},
 ): void {
   server.setTimeout(afterMs, (socket) => {
     // Node closes connections whose time between two requests is over by itself only where nobody listens.
-    if (socket.writableLength > 0 || openOn.get(socket)?.size === 0) socket.destroy();
+    if (socket.writableLength > 0 || openOn.get(socket)?.length === 0) socket.destroy();
   });
   const looking = setInterval(() => {
     const clients = [...sockets].map(lookAt).filter((client) => client.bytes > 0);

@@ -3,6 +3,7 @@ import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Lifetime, orAborted, startLifetime, within } from '../base/deadline.ts';
 import type { Ids } from '../base/ids.ts';
+import { TransientMap, TransientSet } from '../base/transient.ts';
 import { assertOutsideTransaction } from '../data/transaction-guard.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
@@ -69,12 +70,12 @@ export function createLeases(parts: LeasesParts): OpenLeases {
   const metrics = leaseMetrics(parts.metrics);
   const line = createWaitingLine();
   /** What wakes the waiter for a lease. */
-  const wakes = new Map<string, () => void>();
-  const waiting = new Set<Lifetime>();
+  const wakes = new TransientMap<string, () => void>();
+  const waiting = new TransientSet<Lifetime>();
   /** By ticket. */
-  const held = new Map<string, HeldLease>();
+  const held = new TransientMap<string, HeldLease>();
   /** Questions to the store and leases that are being given back: the end waits for them. */
-  const underWay = new Set<Promise<unknown>>();
+  const underWay = new TransientSet<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
   async function acquire(key: string, options?: LeaseWaitOptions): Promise<Lease> {

@@ -1,11 +1,15 @@
+import { TransientMap } from '../base/transient.ts';
 import type { LeaseStore, LeaseTicket } from './lease-store.ts';
 import type { LeaseRefusal } from './leases.ts';
 
 /** The store of a single process, whose own line is the only one. Holders live as long as it does: nothing expires. */
 export function createMemoryStore(): LeaseStore {
-  const keys = new Map<string, Map<string, { readonly id: string; readonly note: string }>>();
+  const keys = new TransientMap<
+    string,
+    TransientMap<string, { readonly id: string; readonly note: string }>
+  >();
   function takeNow({ key, name, id, note, limit }: LeaseTicket): 'granted' | LeaseRefusal {
-    const holders = keys.get(key) ?? new Map();
+    const holders = keys.get(key) ?? new TransientMap();
     const holder = holders.get(name);
     if (holder !== undefined) return holder.id === id ? 'granted' : 'held';
     if (holders.size >= limit) return 'full';

@@ -1,4 +1,5 @@
 import { orAborted } from '../base/deadline.ts';
+import { TransientMap, TransientSet } from '../base/transient.ts';
 import { LeaseErrors } from './lease-request.ts';
 
 /** Ends a turn and lets the next one in; again is without effect. */
@@ -15,13 +16,13 @@ const MAX_WAITERS_IN_ALL = 100_000;
  */
 export function createWaitingLine() {
   /** A lease is here while a caller has the turn; the set has the callers that wait, in their order. */
-  const leases = new Map<string, Set<() => void>>();
+  const leases = new TransientMap<string, TransientSet<() => void>>();
   let waiting = 0;
 
   /** The turn, when it is free. */
   function tryEnter(lease: string): Leave | undefined {
     if (leases.has(lease)) return undefined;
-    leases.set(lease, new Set());
+    leases.set(lease, new TransientSet());
     return turn(lease);
   }
 

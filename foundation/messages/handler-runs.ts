@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../base/clock.ts';
 import { endsWithin } from '../base/deadline.ts';
+import { TransientSet } from '../base/transient.ts';
 
 /** `timeout`: not done at its deadline; `stopped`: aborted by a drain; `lost`: another worker has what it worked on. */
 export type RunResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'lost';
@@ -29,7 +30,7 @@ export class HandlerRuns {
   readonly #timeout: number;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #inOwnContext = AsyncLocalStorage.snapshot();
-  readonly #running = new Set<Run>();
+  readonly #running = new TransientSet<Run>();
   #size = 0;
   #whenIdle: (() => void)[] = [];
 

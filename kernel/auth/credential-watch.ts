@@ -1,4 +1,5 @@
 import { forEachLimited } from '../../foundation/base/semaphore.ts';
+import { TransientSet } from '../../foundation/base/transient.ts';
 import { type Identity, REJECTED } from '../access/identity.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import { admit } from './admit.ts';
@@ -34,7 +35,7 @@ export function createCredentialWatch(
   chain: Pick<AuthenticationChain, 'authenticate'>,
   tenants: Pick<Tenants, 'get'>,
 ): CredentialWatch {
-  const open = new Set<Watched>();
+  const open = new TransientSet<Watched>();
   let timer: NodeJS.Timeout | undefined;
 
   /** False when the credential does not hold; true also while the chain cannot decide. */

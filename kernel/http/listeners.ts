@@ -1,10 +1,10 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
 import { closeGracefully, connectionsOf } from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import { createServer } from '../../foundation/http/node-http.ts';
-import { giveUpSlowClients, mayServe } from '../../foundation/http/open-requests.ts';
+import { answersOn, giveUpSlowClients, mayServe } from '../../foundation/http/open-requests.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
@@ -25,9 +25,7 @@ export interface ListenersOptions {
 
 interface Listener {
   readonly server: Server;
-  readonly sockets: ReadonlySet<Socket>;
-  /** Answers that have not ended. */
-  readonly answers: ReadonlySet<ServerResponse>;
+  readonly sockets: Iterable<Socket>;
   /** Stays open when no plugin uses it. */
   readonly isKernels: boolean;
   table: RouteTable;
@@ -59,12 +57,9 @@ export class Listeners {
     const current = () => this.#open.get(key)?.table ?? table;
     const { requestTimeout = REQUEST_TIMEOUT, refuse } = this.#options;
     const handle = this.#options.handler(current);
-    const answers = new Set<ServerResponse>();
     const serve: RequestListener = (request, response) => {
       if (!mayServe(request.socket, response)) return;
       if (this.#isLeaving) response.shouldKeepAlive = false;
-      answers.add(response);
-      response.once('close', () => answers.delete(response));
       handle(request, response);
     };
     const server = createServer(
@@ -82,12 +77,11 @@ export class Listeners {
     );
     // The chain refuses other expectations, and reading a body asks for it.
     server.on('checkContinue', serve).on('checkExpectation', serve);
-    const openOn = (socket: Socket) => [...answers].filter(({ req }) => req.socket === socket);
     // Node hands the connection over without a listener for its errors.
     server.on('connect', (request, stream) => {
       const socket = stream as Socket;
       socket.on('error', () => socket.destroy());
-      if (openOn(socket).length > 0) {
+      if (answersOn(socket).length > 0) {
         socket.destroy();
         return;
       }
@@ -97,11 +91,11 @@ export class Listeners {
       response.once('finish', () => linger(socket));
       serve(request, response);
     });
-    server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
+    server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, answersOn(stream as Socket)));
     const sockets = connectionsOf(server);
     giveUpSlowClients(server, sockets);
     await listen(server, address, owner);
-    this.#open.set(key, { server, sockets, answers, isKernels, table });
+    this.#open.set(key, { server, sockets, isKernels, table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');
   }
 
@@ -147,8 +141,9 @@ export class Listeners {
    */
   leave(): void {
     this.#isLeaving = true;
-    for (const { answers } of this.#open.values()) {
-      for (const response of answers) response.shouldKeepAlive = false;
+    for (const { sockets } of this.#open.values()) {
+      for (const socket of sockets)
+        for (const response of answersOn(socket)) response.shouldKeepAlive = false;
     }
   }
 

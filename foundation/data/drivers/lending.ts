@@ -1,3 +1,5 @@
+import { TransientSet } from '../../base/transient.ts';
+
 /** Milliseconds that are waited for one that is lent: as long as for one of the pool. */
 const WAIT_MS = 5_000;
 
@@ -11,7 +13,7 @@ const FULL = /^(53300|ER_CON_COUNT_ERROR|ER_USER_LIMIT_REACHED|ER_TOO_MANY_USER_
 export class Lending {
   #lent = 0;
   /** Who waits for one to come back, in order of arrival. */
-  readonly #line = new Set<() => void>();
+  readonly #line = new TransientSet<() => void>();
 
   /** The connection that `acquire` gets, which `cameBack` has to be told of. */
   async lend<Connection>(acquire: () => Promise<Connection>): Promise<Connection> {

@@ -1,3 +1,4 @@
+import { TransientSet } from '../../base/transient.ts';
 import type { Carrier, Hands, Message } from './create-hints.ts';
 
 /** A queue with its consumers. */
@@ -91,7 +92,7 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
  */
 function createWaitingLine(onDue: () => void) {
   const ids = new Set<string>();
-  const delayed = new Set<NodeJS.Timeout>();
+  const delayed = new TransientSet<NodeJS.Timeout>();
   let due: Message[] = [];
   /** Where in `due` the first one is. */
   let first = 0;

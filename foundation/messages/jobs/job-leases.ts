@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { TransientMap } from '../../base/transient.ts';
 import type { JobMetrics } from './job-metrics.ts';
 import type { JobStore } from './job-store.ts';
 
@@ -25,7 +26,7 @@ export type JobLeases = ReturnType<typeof createJobLeases>;
 
 /** The leases of the jobs under way in this process, renewed together. */
 export function createJobLeases({ store, clock, metrics, length }: JobLeasesParts) {
-  const held = new Map<string, Lease>();
+  const held = new TransientMap<string, Lease>();
   let isRenewing = false;
 
   async function renew(): Promise<void> {

@@ -5,6 +5,7 @@ import {
   type Ids,
   type Logger,
   type Release,
+  TransientMap,
   throttledLogs,
 } from 'agent-gateway';
 import { delayAfter } from '../rules/schedule.ts';
@@ -70,7 +71,7 @@ export function createDispatcher(parts: {
   readonly changed: () => void;
 }) {
   const { deliveries, subscriptions, genes, send, apply, backoff, clock, ids, log, counted, changed } = parts;
-  const busy = new Map<string, Promise<void>>();
+  const busy = new TransientMap<string, Promise<void>>();
   const places = new Bulkhead(PLACES, clock);
   /** Subscriptions with due deliveries that have no place yet, those that have waited longest first. */
   let ready: readonly DueSubscription[] = [];

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, createSharedCache } from 'agent-gateway';
+import { type Clock, createSharedCache, TransientSet } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
 import { statusOf } from '../rules/registration.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
@@ -26,7 +26,7 @@ export function createSnapshots(parts: {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }) {
   const { nodes, genes, subscriptions, deliveries, clock } = parts;
-  const waiting = new Set<() => void>();
+  const waiting = new TransientSet<() => void>();
   let isClosed = false;
   const recent = createSharedCache<object>({
     clock,

@@ -1,4 +1,12 @@
-import { type Clock, type Database, type Logger, throttledLog, within } from 'agent-gateway';
+import {
+  type Clock,
+  type Database,
+  type Logger,
+  TransientMap,
+  TransientSet,
+  throttledLog,
+  within,
+} from 'agent-gateway';
 import { type TaskRow, TaskTable } from '../../store/tables.ts';
 
 /** Concurrent writes; each writes the waiting tasks of one tenant. */
@@ -30,8 +38,8 @@ export function createTaskWriter(parts: {
   readonly metrics: WriterMetrics;
 }) {
   const { database, clock, log, metrics } = parts;
-  const waiting = new Map<string, TaskRow[]>();
-  const underWay = new Set<Promise<void>>();
+  const waiting = new TransientMap<string, TaskRow[]>();
+  const underWay = new TransientSet<Promise<void>>();
   let size = 0;
   let hasEnded = false;
   let timer: NodeJS.Timeout | undefined;

@@ -10,6 +10,7 @@ import {
   type Leases,
   type RowWrite,
   type Scope,
+  TransientMap,
 } from 'agent-gateway';
 import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
 import { ownerOf, type Principal, SessionDataPoint } from '../../../records/contract.ts';
@@ -70,7 +71,7 @@ export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundCh
 /** Makes the service. */
 function createBackgroundChats(parts: BackgroundParts) {
   const { database, leases, clock, ids } = parts;
-  const running = new Map<string, Promise<void>>();
+  const running = new TransientMap<string, Promise<void>>();
   const stop = new AbortController();
   const readers = createChatReaders({
     ...parts,

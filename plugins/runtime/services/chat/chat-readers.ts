@@ -6,6 +6,8 @@ import {
   type Leases,
   orAborted,
   type TenantEntityManager,
+  TransientMap,
+  TransientSet,
 } from 'agent-gateway';
 import { maySee, type OwnerReader } from '../../../records/contract.ts';
 import {
@@ -61,14 +63,14 @@ interface ReadersParts {
 
 /** Readers of chats in the background. They read from the table, so that a slow reader costs no memory. */
 export function createChatReaders({ database, leases, clock, runningHere, leaseKey }: ReadersParts) {
-  const listeners = new Map<string, Set<() => void>>();
+  const listeners = new TransientMap<string, TransientSet<() => void>>();
   let isClosed = false;
 
   /** Subscribes to what this process writes to a chat from now on. */
   function listen(chatId: string): News & Disposable {
     let heard = Promise.withResolvers<void>();
     const hear = () => heard.resolve();
-    const all = listeners.get(chatId) ?? new Set();
+    const all = listeners.get(chatId) ?? new TransientSet();
     listeners.set(chatId, all.add(hear));
     return {
       clear() {

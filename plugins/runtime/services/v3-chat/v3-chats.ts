@@ -6,6 +6,7 @@ import {
   LeaseErrors,
   type Leases,
   type TenantEntityManager,
+  TransientSet,
 } from 'agent-gateway';
 import {
   AgentErrors,
@@ -84,7 +85,7 @@ export function createV3Chats(parts: V3ChatParts) {
   const { agents, turns, conversations, database, leases, clock, ids } = parts;
   const ends = createChatEnds(parts);
   const carryOut = createChatRuns({ ...parts, ends });
-  const background = new Set<Promise<void>>();
+  const background = new TransientSet<Promise<void>>();
   const stop = new AbortController();
 
   async function find(

@@ -1,4 +1,4 @@
-import { type Clock, recentMap } from 'agent-gateway';
+import { type Clock, recentMap, TransientMap } from 'agent-gateway';
 import type { OutboxEntry, Taken } from '../../store/outbox.ts';
 
 /** Runs whose events are under way to one sink at one time, in one process. */
@@ -23,7 +23,7 @@ interface SinkDispatcherParts {
 export class SinkDispatcher {
   readonly #parts: SinkDispatcherParts;
   /** Deliveries, with the tenant of each. */
-  readonly #underWay = new Map<Promise<void>, string>();
+  readonly #underWay = new TransientMap<Promise<void>, string>();
   /** Tenants for which the last look may have left entries, because they had no more room. */
   readonly #held = new Set<string>();
   /** Whether the last look had no place for anything. */

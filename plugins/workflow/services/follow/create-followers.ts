@@ -1,4 +1,4 @@
-import { type Events, type Logger, recentMap } from 'agent-gateway';
+import { type Events, type Logger, recentMap, TransientMap } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
@@ -44,7 +44,7 @@ export type Followers = ReturnType<typeof createFollowers>;
  */
 export function createFollowers(parts: FollowersParts) {
   const { queries, isRunningHere, events, messages, redactor, timers, log } = parts;
-  const watched = new Map<string, Watched>();
+  const watched = new TransientMap<string, Watched>();
   let isClosed = false;
   const remote = createRemoteFollowers(timers, (place, seq) =>
     emit(messages.changed, { ...toMessage(place), seq }),

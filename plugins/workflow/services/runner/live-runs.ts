@@ -1,3 +1,4 @@
+import { TransientMap } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import { runKey } from '../run-key.ts';
 import { LiveRun } from './live-run.ts';
@@ -6,7 +7,7 @@ import type { RunnerCore } from './runner.ts';
 /** The runs that this process works on now, one `LiveRun` for each. */
 export class LiveRuns {
   readonly #core: RunnerCore;
-  readonly #runs = new Map<string, LiveRun>();
+  readonly #runs = new TransientMap<string, LiveRun>();
   #empty: PromiseWithResolvers<void> | undefined;
 
   constructor(core: RunnerCore) {
