@@ -133,12 +133,13 @@ export function boundBody(request: IncomingMessage, limit: number): Promise<neve
   if (size > limit) throw tooLarge(limit);
   const { promise, reject } = Promise.withResolvers<never>();
   const push = request.push.bind(request);
-  request.push = (chunk, encoding) => {
+  const pushBounded: typeof push = (chunk, encoding) => {
     size += chunk?.length ?? 0;
     if (size <= limit) return push(chunk, encoding);
     reject(tooLarge(limit));
     return false;
   };
+  request.push = pushBounded;
   return promise;
 }
 

@@ -76,12 +76,8 @@ export function createBase64Reader(lead: string, openSearch: () => Search) {
       if (search !== undefined) hasFound ||= search('\n');
     },
     /** Whether a group of four is whole. */
-    get isWhole(): boolean {
-      return sextets === 0;
-    },
-    get hasFound(): boolean {
-      return hasFound;
-    },
+    isWhole: () => sextets === 0,
+    hasFound: () => hasFound,
   };
   for (const char of lead) reader.push(char.charCodeAt(0));
   return reader;

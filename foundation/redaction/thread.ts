@@ -173,23 +173,23 @@ function takesBase64(thread: Thread, reader: Base64Reader, { unit, from, to }: R
     if (thread.end < 0) slide(thread, from);
     const isText = reader.push(unit);
     // Behind a line break, what is no whole group of base64 may be a word of the text that follows.
-    if (reader.hasFound && (thread.end < 0 || thread.end === from || (isText && reader.isWhole)))
+    if (reader.hasFound() && (thread.end < 0 || thread.end === from || (isText && reader.isWhole())))
       thread.end = to;
     return isText || thread.end === to;
   }
   if (LINE_BREAK[unit] === 1) return true;
   thread.isJudged = true;
   endBase64(thread, from);
-  if (PADDING[unit] === 0 || !reader.hasFound) return false;
+  if (PADDING[unit] === 0 || !reader.hasFound()) return false;
   thread.end = to;
   return true;
 }
 
 function endBase64(thread: Thread, position: number): void {
   const reader = thread.base64!;
-  const hadFound = reader.hasFound;
+  const hadFound = reader.hasFound();
   reader.end();
-  if (reader.hasFound && !hadFound) thread.end = position;
+  if (reader.hasFound() && !hadFound) thread.end = position;
 }
 
 /** Leaves behind the first half of a window that is full and holds no credential. */

@@ -29,7 +29,8 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Middleware {
     state.whenDone(record);
     const answered = (status: number) =>
       state.isAborted ? undefined : record({ status, duration: clock.monotonic() - state.startedAt });
-    state.beforeEnd = () => answered(context.status);
+    const beforeEnd = () => answered(context.status);
+    state.beforeEnd = beforeEnd;
     try {
       await next();
     } catch (thrown) {

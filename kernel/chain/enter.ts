@@ -29,11 +29,12 @@ export function enter(
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
     state.watch(() => clock.monotonic());
-    state.giveUp = () => {
+    const giveUp = () => {
       respondError(context, KernelErrors.draining());
       if (state.answer === undefined) context.res.destroy();
       else sendAnswer(context, state.answer);
     };
+    state.giveUp = giveUp;
     const leave = match.kind === 'route' ? enterPlugin(match.route.inFlight, state) : undefined;
     try {
       await next();

@@ -79,9 +79,7 @@ export function chatCallOf(
       changes = { ...changes, ...more };
       call.audit({ changes });
     },
-    get log() {
-      return call.log;
-    },
+    log: call.log,
   };
 }
 

@@ -68,6 +68,8 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact, newId:
     chunks.push(result);
   }
 
+  const isOver = () => isDone || failure !== undefined;
+
   const parser = createParser({
     maxBufferSize: maxEventChars,
     onEvent,
@@ -79,17 +81,13 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact, newId:
 
   return {
     /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` throws if the stream failed. */
-    get isOver(): boolean {
-      return isDone || failure !== undefined;
-    },
+    isOver,
     /** True once the answer is whole: what breaks off now is only its end. */
-    get isWhole(): boolean {
-      return hasFinishReason && failure === undefined;
-    },
+    isWhole: () => hasFinishReason && failure === undefined,
     /** The chunks that these bytes complete. */
     feed(bytes: Buffer): readonly ChatChunk[] {
       chunks = [];
-      if (!this.isOver) parser.feed(utf8.write(bytes));
+      if (!isOver()) parser.feed(utf8.write(bytes));
       return chunks;
     },
     /**

@@ -85,13 +85,13 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const decoder = createChunkDecoder(eventChars, redact, newId);
     let isWhole = false;
     try {
-      while (!decoder.isOver) {
+      while (!decoder.isOver()) {
         let bytes: Buffer | undefined;
         try {
           bytes = await response.read();
         } catch (error) {
           // A `finish_reason` makes an answer whole, with `[DONE]` or without.
-          if (!decoder.isWhole || lifetime.signal.aborted) throw error;
+          if (!decoder.isWhole() || lifetime.signal.aborted) throw error;
         }
         if (bytes === undefined) break;
         for (const chunk of decoder.feed(bytes)) {

@@ -1,4 +1,5 @@
 import type { Clock } from 'agent-gateway';
+import { TransientSet } from 'agent-gateway';
 import {
   type Sandbox,
   type SandboxEnd,
@@ -37,7 +38,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     maxWaitMs: startTimeoutMs,
   });
   const closing = new AbortController();
-  const live = new Set<Promise<unknown>>();
+  const live = new TransientSet<Promise<unknown>>();
   const measureLoad = () => {
     metrics.running.set(queue.running);
     metrics.waiting.set(queue.waiting);
@@ -113,7 +114,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
         stdout: stdout.text(),
         stderr:
           note === undefined ? stderr.text() : `${stderr.text()}\n[sandbox] The code was ended: ${note}\n`,
-        isTruncated: stdout.isTruncated || stderr.isTruncated,
+        isTruncated: stdout.isTruncated() || stderr.isTruncated(),
         durationMs: Math.round(clock.monotonic() - (began ?? clock.monotonic())),
       };
     } finally {
@@ -196,9 +197,7 @@ export function createOutputCapture(maxBytes: number, onFlood: () => void) {
       discarded += excess;
       if (before <= MAX_DISCARDED_BYTES && discarded > MAX_DISCARDED_BYTES) onFlood();
     },
-    get isTruncated(): boolean {
-      return discarded > 0;
-    },
+    isTruncated: () => discarded > 0,
     // `ignoreBOM: true` keeps a leading U+FEFF, which belongs to the output.
     /** What was kept, as text: bytes that are no UTF-8 are U+FFFD, and a character that the cap cut is left out. */
     text: () =>

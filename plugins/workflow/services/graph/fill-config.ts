@@ -29,8 +29,8 @@ export function createFill(config: JsonObject, modes: TemplateModes): Fill {
   return (data) => {
     const insertion = createInsertion(data);
     const input = Object.fromEntries(parts.map(([name, part]) => [name, part(insertion)]));
-    const { missing } = insertion;
-    return insertion.isTooLarge ? { input: {}, missing, failure: TOO_LARGE } : { input, missing };
+    const missing = insertion.missing();
+    return insertion.isTooLarge() ? { input: {}, missing, failure: TOO_LARGE } : { input, missing };
   };
 }
 
@@ -111,13 +111,9 @@ function createInsertion(data: RunData) {
       return left < 0 ? '' : found(reference);
     },
     /** References that led nowhere, each once. */
-    get missing(): readonly string[] {
-      return [...missing];
-    },
+    missing: (): readonly string[] => [...missing],
     /** More was asked for than may be inserted; what was given since then is empty. */
-    get isTooLarge() {
-      return left < 0;
-    },
+    isTooLarge: () => left < 0,
   };
 }
 

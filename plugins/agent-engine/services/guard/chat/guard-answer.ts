@@ -50,14 +50,14 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
   async function pushed(text: GuardedText | undefined, piece: string): Promise<string> {
     if (text === undefined) return piece;
     const left = await text.push(piece);
-    isEnded ||= text.isEnded;
+    isEnded ||= text.isEnded();
     return left;
   }
 
   async function ended(text: GuardedText | undefined): Promise<string> {
     if (text === undefined) return '';
     const left = await text.end();
-    isEnded ||= text.isEnded;
+    isEnded ||= text.isEnded();
     return left;
   }
 
@@ -103,9 +103,7 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
   }
 
   return {
-    get isEnded() {
-      return isEnded;
-    },
+    isEnded: () => isEnded,
     /** The part of a delta that may leave now. */
     async next(delta: ChatDelta): Promise<ChatDelta> {
       const passed: Record<string, unknown> = {};
@@ -165,7 +163,7 @@ export async function* guardChunks(
   for await (const chunk of chunks) {
     const leaving: { index: number; delta: ChatDelta; finish_reason: null }[] = [];
     for (const { index, delta, finish_reason: reason } of chunk.choices) {
-      if (answer.isEnded) break;
+      if (answer.isEnded()) break;
       place = index;
       const passed = await answer.next(delta);
       if (reason !== undefined && reason !== null) finish = reason;
@@ -174,15 +172,15 @@ export async function* guardChunks(
     last = chunk;
     usage = chunk.usage ?? usage;
     if (leaving.length > 0) yield { ...chunk, choices: leaving };
-    if (answer.isEnded) break;
+    if (answer.isEnded()) break;
   }
   if (last === undefined) return;
   const { usage: _, ...head } = last;
-  const rest = answer.isEnded ? {} : await answer.end();
+  const rest = answer.isEnded() ? {} : await answer.end();
   if (saysSomething(rest)) {
     yield { ...head, choices: [{ index: place, delta: rest, finish_reason: null }] };
   }
-  const reason = answer.isEnded ? 'content_filter' : finish;
+  const reason = answer.isEnded() ? 'content_filter' : finish;
   if (reason === undefined) return;
   // Usage may have come in a chunk of its own: nothing leaves before the guards have seen what they held back.
   yield { ...head, ...(usage && { usage }), choices: [{ index: place, delta: {}, finish_reason: reason }] };
@@ -207,11 +205,11 @@ export async function guardCompletion(
   for (const { index, message, finish_reason } of completion.choices) {
     const answer = guardAnswer(guards, []);
     const passed = await answer.next(deltaOf(message));
-    const rest = answer.isEnded ? {} : await answer.end();
+    const rest = answer.isEnded() ? {} : await answer.end();
     choices.push({
       index,
-      message: answer.isEnded ? withoutCalls(joined(message, passed, rest)) : joined(message, passed, rest),
-      finish_reason: answer.isEnded ? 'content_filter' : finish_reason,
+      message: answer.isEnded() ? withoutCalls(joined(message, passed, rest)) : joined(message, passed, rest),
+      finish_reason: answer.isEnded() ? 'content_filter' : finish_reason,
     });
   }
   return { ...completion, choices };

@@ -35,7 +35,7 @@ async function guardInput(
 ): Promise<readonly ChatMessage[]> {
   let current = messages;
   for (const { name, isOut, input, ask, report } of guards) {
-    if (isOut || input === undefined) continue;
+    if (isOut() || input === undefined) continue;
     const texts = textsOf(current);
     if (texts.length === 0) continue;
     const read = await ask(

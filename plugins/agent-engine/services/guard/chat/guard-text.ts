@@ -12,7 +12,7 @@ export interface GuardedText {
   /** The rest. */
   end(): Promise<string>;
   /** True once a guard has ended the answer; what comes after is left out. */
-  readonly isEnded: boolean;
+  isEnded(): boolean;
 }
 
 /** What a verdict means for the text that it is about. */
@@ -27,7 +27,7 @@ interface Applied {
 export function guardText(guards: readonly GuardAtWork[], part: AnswerPart): GuardedText | undefined {
   const stages: Stage[] = [];
   for (const guard of guards) {
-    if (guard.isOut || guard.output === undefined) continue;
+    if (guard.isOut() || guard.output === undefined) continue;
     // `output` has to return at once: a promise counts as a failure.
     const look = guard.ask(
       'output',
@@ -47,7 +47,7 @@ export function guardText(guards: readonly GuardAtWork[], part: AnswerPart): Gua
     let isOver = isEnd;
     for (const stage of stages) {
       passing = await stage.look(passing, isOver);
-      if (!stage.isEnded) continue;
+      if (!stage.isEnded()) continue;
       isOver = true;
       isEnded = true;
     }
@@ -63,9 +63,7 @@ export function guardText(guards: readonly GuardAtWork[], part: AnswerPart): Gua
       return left;
     },
     end: async () => (isEnded ? '' : pass('', true)),
-    get isEnded() {
-      return isEnded;
-    },
+    isEnded: () => isEnded,
   };
 }
 
@@ -98,7 +96,7 @@ function createStage(guard: GuardAtWork, look: OutputGuard) {
   return {
     async look(text: string, isEnd: boolean): Promise<string> {
       if (isEnded) return '';
-      if (guard.isOut) return release(text);
+      if (guard.isOut()) return release(text);
       held += text;
       fresh += text.length;
       const isWaiting = fresh === 0 || (fresh < guard.gather && held.length < MAX_HELD);
@@ -111,9 +109,7 @@ function createStage(guard: GuardAtWork, look: OutputGuard) {
       );
       return applied === undefined ? release('') : take(applied);
     },
-    get isEnded() {
-      return isEnded;
-    },
+    isEnded: () => isEnded,
   };
 
   /** The guard failed with `onFailure: pass`: the text passes. */

@@ -26,7 +26,7 @@ export interface GuardAtWork extends OpenedGuard {
   readonly name: string;
   readonly gather: number;
   /** True once it failed with `onFailure: pass`: texts pass without it. */
-  readonly isOut: boolean;
+  isOut(): boolean;
   /**
    * What `read` makes of the guard's verdict. Undefined when the guard failed with `onFailure: pass`. Throws
    * `guard.failed`, what `read` throws as a `GatewayError`, and the reason of the chat's signal.
@@ -116,9 +116,7 @@ async function openGuard(
   return {
     name,
     gather: guard.gather ?? 0,
-    get isOut() {
-      return isOut;
-    },
+    isOut: () => isOut,
     ...(opened.input && { input: (texts) => opened.input?.(texts) }),
     ...(opened.output && { output: (part) => opened.output?.(part) }),
     ask,

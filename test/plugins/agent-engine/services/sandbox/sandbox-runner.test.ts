@@ -231,7 +231,7 @@ test('any split of the bytes is kept alike, up to the cap', (t) => {
       const capture = createOutputCapture(maxBytes, () => t.fail());
       for (const part of parts) capture.write(part);
       const all = Buffer.concat(parts);
-      t.is(capture.isTruncated, all.length > maxBytes);
+      t.is(capture.isTruncated(), all.length > maxBytes);
       const whole = createOutputCapture(maxBytes, () => t.fail());
       whole.write(all);
       t.is(capture.text(), whole.text());
