@@ -94,8 +94,13 @@ export interface AuditExtra {
 
 /** Bounds of the trail; times in milliseconds. */
 export const DEFAULT_LIMITS = {
-  /** Records that are written at one time. */
+  /** Records that are written at one time, at most. */
   batchSize: 500,
+  /**
+   * Records for which a batch begins before its time. Few, since a database in this process stops everything else while
+   * it writes them. While more wait, batches have a multiple of it, so that their statements are the same ones.
+   */
+  batchFrom: 100,
   /** How long a record waits for others that are written with it. */
   batchDelay: 200,
   /** How long one write to the sink may take. */

@@ -58,6 +58,7 @@ export interface AuditTrailOptions {
 export function createAuditTrail(options: AuditTrailOptions) {
   const { sink, clock, ids, log } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const enough = Math.min(limits.batchFrom, limits.batchSize);
   const directory = path.resolve(options.directory);
   const id = ids.uuid();
   const journal = openJournal({ directory, owner: thisOwner(id), segmentBytes: limits.segmentBytes, log });
@@ -99,7 +100,7 @@ export function createAuditTrail(options: AuditTrailOptions) {
 
   function isWorthIt(): boolean {
     const { records, adoptedBytes, isEmpty } = queue;
-    return records >= limits.batchSize || adoptedBytes > 0 || (flushing.size > 0 && !isEmpty);
+    return records >= enough || adoptedBytes > 0 || (flushing.size > 0 && !isEmpty);
   }
 
   function start(): void {
@@ -123,8 +124,14 @@ export function createAuditTrail(options: AuditTrailOptions) {
     if (!queue.isEmpty) schedule();
   }
 
+  function batchLimit(): number {
+    const { records, adoptedBytes } = queue;
+    if (records < enough || adoptedBytes > 0) return limits.batchSize;
+    return Math.min(limits.batchSize, records - (records % enough));
+  }
+
   async function writeBatch(): Promise<void> {
-    const batch = await queue.take(limits.batchSize);
+    const batch = await queue.take(batchLimit());
     const refused = await deliver(batch.entries);
     // After the end the journal belongs to the next start; writing the same again does no harm.
     if (isStopped) return;

@@ -51,6 +51,22 @@ test('records arrive without being asked for, in batches', async (t) => {
   t.like(trail.stats(), { queued: 0, spooledBytes: 0, written: 1_001, batches: 11, failures: 0, lost: 0 });
 });
 
+test('a batch begins with few records, takes the multiple of them that waits, and leaves the rest', async (t) => {
+  const sink = new FakeSink();
+  const few = { batchSize: 50, batchFrom: 10, batchDelay: 60_000 };
+  const { trail } = startTrail(t, await tempFolder(t), sink, few);
+  recordMany((one) => trail.record(one), 37);
+  await until(() => sink.stored.size === 30);
+  recordMany((one) => trail.record(one), 3);
+  await until(() => sink.stored.size === 40);
+  recordMany((one) => trail.record(one), 125);
+  await until(() => sink.stored.size === 160);
+  t.deepEqual(sink.batches, [30, 10, 50, 50, 20]);
+  t.is(trail.stats().queued, 5);
+  t.true(await trail.flush(5_000));
+  t.is(sink.stored.size, 165);
+});
+
 test('a record is in a file of its owner alone when the promise of record resolves', async (t) => {
   const folder = await tempFolder(t);
   const sink = new FakeSink();
