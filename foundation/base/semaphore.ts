@@ -1,4 +1,5 @@
 import { TransientMap, TransientSet } from './transient.ts';
+
 /** How long a task may wait for its turn. */
 export interface TurnOptions {
   /** Milliseconds; without it a task waits for as long as it takes. */

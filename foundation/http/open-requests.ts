@@ -40,10 +40,11 @@ export function answersOn(socket: Socket): readonly ServerResponse[] {
  * takes some KiB before the first is answered.
  */
 export function mayServe(socket: Socket, response: ServerResponse): boolean {
-  const open = openOn.get(socket) ?? [];
+  const known = openOn.get(socket);
+  const open = known ?? [];
   if (open.length >= MOST_OPEN) socket.destroy();
   if (socket.destroyed) return false;
-  if (open.length === 0) openOn.set(socket, open);
+  if (known === undefined) openOn.set(socket, open);
   const answer = { response, looks: 0 };
   open.push(answer);
   response.once('close', () => open.splice(open.indexOf(answer), 1));

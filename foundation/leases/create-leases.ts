@@ -9,7 +9,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import { HeldLease } from './held-lease.ts';
 import { leaseMetrics } from './lease-metrics.ts';
-import { checkPlace, LeaseErrors, type LeaseRequest, leaseRequest } from './lease-request.ts';
+import { checkPlace, LeaseErrors, type LeaseRequest, labelOf, leaseRequest } from './lease-request.ts';
 import type { LeaseSignals } from './lease-signals.ts';
 import type { LeasePlace, LeaseStore, LeaseTicket } from './lease-store.ts';
 import type {
@@ -57,9 +57,6 @@ interface Claim {
   /** The store may have a lease or a place in line of this ticket. */
   mayHold: boolean;
 }
-
-/** A name under a key; a NUL is in neither. */
-const labelOf = ({ key, name }: LeasePlace) => `${key}\0${name}`;
 
 /**
  * Leases over any store: first the line of this process, then the store's, then a lease that is renewed until its

@@ -1,4 +1,5 @@
 import { defineErrors } from '../base/gateway-error.ts';
+import type { LeasePlace } from './lease-store.ts';
 import type { LeaseWaitOptions } from './leases.ts';
 
 /**
@@ -70,6 +71,9 @@ export function checkPlace(key: string, name: string | undefined): void {
   checkText('key', key, 1);
   if (name !== undefined) checkText('name', name, 1);
 }
+
+/** One text for a name under a key; a NUL is in neither. */
+export const labelOf = ({ key, name }: LeasePlace) => `${key}\0${name}`;
 
 function checkText(what: string, text: unknown, least: number): void {
   if (typeof text !== 'string') throw LeaseErrors.invalid(`The ${what} must be text, not ${typeof text}`);

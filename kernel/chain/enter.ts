@@ -29,6 +29,7 @@ export function enter(
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
     state.watch(() => clock.monotonic());
+    // By a name first: CONTRIBUTING says why, under "dies young".
     const giveUp = () => {
       respondError(context, KernelErrors.draining());
       if (state.answer === undefined) context.res.destroy();
