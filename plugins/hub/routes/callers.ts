@@ -49,15 +49,21 @@ type AnyCall = Pick<RouteCall, 'identity' | 'source'>;
 const LOOPBACK = 'loopback';
 
 /**
- * The owner as whom a caller writes: that of a hub key, an operator, or, without hub keys, any loopback caller. @throws
- * hub.key-required, auth.required
+ * The owner as whom a caller writes: that of a hub key, an operator, or, without hub keys, any loopback caller.
+ * Undefined for callers that may only read.
  */
-export function ownerOf({ identity, source }: AnyCall, { hasKeys }: Gate): string {
+export function findOwner({ identity, source }: AnyCall, { hasKeys }: Gate): string | undefined {
   if (identity.method === HUB_KEY) return identity.id;
   if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write']))
     return `operator ${identity.id}`.slice(0, 64);
-  if (identity.method !== 'anonymous') throw HubErrors.keyRequired();
-  if (!hasKeys && source.isLoopback) return LOOPBACK;
+  return identity.method === 'anonymous' && !hasKeys && source.isLoopback ? LOOPBACK : undefined;
+}
+
+/** The same for a caller that has to be one. @throws hub.key-required, auth.required */
+export function ownerOf(call: AnyCall, gate: Gate): string {
+  const owner = findOwner(call, gate);
+  if (owner !== undefined) return owner;
+  if (call.identity.method !== 'anonymous') throw HubErrors.keyRequired();
   throw AuthErrors.required('Send a key of the hub in the Authorization header', {
     headers: { 'www-authenticate': 'Bearer' },
   });

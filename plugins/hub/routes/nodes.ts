@@ -15,6 +15,7 @@ import { HubErrors } from '../services/errors.ts';
 import type { NodeRow } from '../store/tables.ts';
 import {
   EnvelopeHeaders,
+  findOwner,
   type Gate,
   HUB_LIMIT,
   operable,
@@ -44,7 +45,7 @@ const toRegistered = (node_id: string) => ({
   ttl_seconds: TTL_S,
 });
 
-function toNode(node: NodeRow, status: NodeStatus) {
+function toNode(node: NodeRow, status: NodeStatus, caller: string | undefined) {
   const { publicKey, endpoint, rivalKey, rivalEndpoint } = node;
   const keys = [
     { public_key: publicKey, endpoint },
@@ -56,6 +57,7 @@ function toNode(node: NodeRow, status: NodeStatus) {
     public_key: publicKey,
     capabilities: node.capabilities,
     status,
+    is_own: caller !== undefined && node.owner === caller,
     ...(rivalKey === null ? {} : { conflict: { keys } }),
     registered_at: node.registeredAt.toISOString(),
     last_seen_at: node.lastSeenAt.toISOString(),
@@ -84,14 +86,16 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       failures: ['unauthenticated', 'forbidden'],
       refuse: refusing(schemas.nodeProblems),
       handle: async (call) => {
-        ownerOf(call, gate);
+        const owner = ownerOf(call, gate);
         const { node_id: id, public_key: publicKey, capabilities = [] } = call.body;
         requireSound(schemas.nodeProblems(call.body));
         const endpoint = schemas.storedBase(call.body.endpoint);
         const { envelopes } = await gate.load();
         const { request, header } = signedBy('POST', call);
         const prove = () => envelopes.holdsUnder(publicKey, id, request, header);
-        const outcome = await (await nodes()).register({ id, endpoint, publicKey, capabilities }, prove);
+        const hasSignature = header('x-svc-signature') !== undefined;
+        const claim = { id, endpoint, publicKey, capabilities };
+        const outcome = await (await nodes()).register(claim, { owner, hasSignature, prove });
         call.audit({ changes: { node_id: id, registration: outcome } });
         return reply.json(outcome === 'new' ? 201 : 200, toRegistered(id));
       },
@@ -104,11 +108,12 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       rateLimit: HUB_LIMIT,
       summary: 'List the nodes, those seen last first',
       schema: { query: pageQuery({ defaultLimit: 100 }), responses: { 200: schemas.Nodes } },
-      handle: async ({ query }) => {
-        const page = pageOf(query, schemas.MAX_PAGE);
+      handle: async (call) => {
+        const page = pageOf(call.query, schemas.MAX_PAGE);
         const registry = await nodes();
         const [rows, total] = await registry.list(page);
-        return { nodes: rows.map((node) => toNode(node, registry.status(node))), total, ...page };
+        const owner = findOwner(call, gate);
+        return { nodes: rows.map((node) => toNode(node, registry.status(node), owner)), total, ...page };
       },
     }),
     route({
@@ -170,7 +175,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
         const registry = await nodes();
         const node = await registry.confirm(id, publicKey);
         call.audit({ changes: { node_id: id, public_key: publicKey } });
-        return toNode(node, registry.status(node));
+        return toNode(node, registry.status(node), findOwner(call, gate));
       },
     }),
   ];

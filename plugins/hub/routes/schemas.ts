@@ -57,6 +57,7 @@ export const Node = Type.Object({
   public_key: PublicKey,
   capabilities: Type.Array(Type.String(), { examples: [['genes']] }),
   status: Type.Union([Type.Literal('healthy'), Type.Literal('expired'), Type.Literal('conflict')]),
+  is_own: Type.Boolean({ description: 'Whether the caller is the owner of the node', examples: [true] }),
   conflict: Type.Optional(
     Type.Object({
       keys: Type.Array(

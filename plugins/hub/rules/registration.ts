@@ -13,6 +13,8 @@ export interface Standing {
   readonly endpoint: string;
   /** Another key with which its id was registered; null: there was none. */
   readonly rivalKey: string | null;
+  /** Who registered it; null: it was registered before this was kept. */
+  readonly owner: string | null;
   readonly lastSeenAt: Date;
 }
 
@@ -33,7 +35,10 @@ export type RegistrationDecision =
   | 'again'
   /** The same key with another endpoint, and the registration is signed with the key. */
   | 'moved'
-  /** The same key with another endpoint, but no signature shows that the owner of the key sent it. */
+  /**
+   * The same key, with another endpoint or for a node without an owner, and nothing shows yet that the holder of the
+   * key sent it.
+   */
   | 'unsigned'
   /** A second key for the id: both are flagged, and neither counts until an operator has decided. */
   | 'rival'
@@ -46,13 +51,28 @@ export type RegistrationDecision =
  */
 export function decideRegistration(
   known: Standing | undefined,
-  wanted: { readonly publicKey: string; readonly endpoint: string; readonly isSigned: boolean },
+  wanted: {
+    readonly publicKey: string;
+    readonly endpoint: string;
+    /** The request carries a signature. */
+    readonly hasSignature: boolean;
+    /** It was verified, with this key. */
+    readonly isSigned: boolean;
+  },
 ): RegistrationDecision {
   if (known === undefined) return 'new';
   if (known.rivalKey !== null) return 'flagged';
   if (known.publicKey !== wanted.publicKey) return 'rival';
-  if (known.endpoint === wanted.endpoint) return 'again';
-  return wanted.isSigned ? 'moved' : 'unsigned';
+  if (known.endpoint !== wanted.endpoint) return wanted.isSigned ? 'moved' : 'unsigned';
+  return known.owner === null && wanted.hasSignature && !wanted.isSigned ? 'unsigned' : 'again';
+}
+
+/**
+ * The owner of a node after a registration with its key. It stays, and where it has none, it gets the one whose
+ * registration the key has signed: anybody may repeat what the list of nodes shows. Pure.
+ */
+export function ownerAfter(known: string | null, registrant: string, isSigned: boolean): string | null {
+  return known ?? (isSigned ? registrant : null);
 }
 
 /** Which of a node's keys an operator has confirmed. Pure. */

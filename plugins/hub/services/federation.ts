@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, type Ids, type Logger, Semaphore } from 'agent-gateway';
 import { afterFailure, type Circuit, CLOSED, mayCall, tried } from '../rules/breaker.ts';
+import { chooseNodes } from '../rules/choice.ts';
 import { type HubGene, readGene } from '../rules/hub-gene.ts';
 import { type GeneQuery, mergeGenes, thatFit } from '../rules/merge.ts';
 import type { NodeStore } from '../store/nodes.ts';
@@ -37,7 +38,7 @@ export interface Found {
 export type FederatedSearch = (query: GeneQuery, limit: number, signal: AbortSignal) => Promise<Found>;
 
 export function createFederation(parts: {
-  readonly nodes: Pick<NodeStore, 'healthy'>;
+  readonly nodes: Pick<NodeStore, 'healthy' | 'findAll'>;
   readonly keys: Pick<Keys, 'current'>;
   readonly send: SendSigned;
   readonly tombstones: Tombstones;
@@ -52,6 +53,9 @@ export function createFederation(parts: {
   /** One answer is read at a time, in all searches together: a large one takes as long as many requests. */
   const reading = new Semaphore(1);
   const circuits = new Map<string, Circuit>();
+  /** For each node the number of the latest search that asked it, of those that could not ask all. */
+  const askedIn = new Map<string, number>();
+  let searches = 0;
 
   async function ask(node: NodeRow, query: GeneQuery, signal: AbortSignal): Promise<readonly HubGene[]> {
     const response = await send({
@@ -93,14 +97,24 @@ export function createFederation(parts: {
     }
   }
 
+  /** The nodes that the next search asks. */
+  async function nextNodes(): Promise<readonly NodeRow[]> {
+    const healthy = await nodes.healthy(new Date(clock.now()));
+    const known = new Set(healthy.map(({ id }) => id));
+    for (const id of circuits.keys()) if (!known.has(id)) circuits.delete(id);
+    for (const id of askedIn.keys()) if (!known.has(id)) askedIn.delete(id);
+    const mayBeAsked = healthy.filter(({ id }) => mayCall(circuits.get(id) ?? CLOSED, clock.monotonic()));
+    const chosen = chooseNodes(mayBeAsked, MAX_NODES, (id) => askedIn.get(id) ?? 0);
+    searches += 1;
+    if (chosen.length < mayBeAsked.length) for (const id of chosen) askedIn.set(id, searches);
+    return nodes.findAll(chosen);
+  }
+
   return (query, limit, signal) =>
     turns.run(async () => {
       signal.throwIfAborted();
       await tombstones.refresh();
-      const healthy = await nodes.healthy(new Date(clock.now()), MAX_NODES);
-      const known = new Set(healthy.map(({ id }) => id));
-      for (const id of circuits.keys()) if (!known.has(id)) circuits.delete(id);
-      const asked = healthy.filter(({ id }) => mayCall(circuits.get(id) ?? CLOSED, clock.monotonic()));
+      const asked = await nextNodes();
       let [results, healthyCount]: [readonly HubGene[], number] = [[], 0];
       const merge = async (node: NodeRow) => {
         const genes = await answerOf(node, query, signal);

@@ -1,11 +1,14 @@
 import { type Clock, DEFAULT_TENANT_ID, type Egress, type Page } from 'agent-gateway';
-import { decideConfirmation, decideRegistration, statusOf } from '../rules/registration.ts';
+import { decideConfirmation, decideRegistration, ownerAfter, statusOf } from '../rules/registration.ts';
 import type { NodeStore } from '../store/nodes.ts';
 import type { NodeRow } from '../store/tables.ts';
 import { HubErrors } from './errors.ts';
 
-/** Nodes of one hub. */
-const MAX_NODES = 10_000;
+/** Nodes of one owner, and of the hub. */
+const MAX_OF_OWNER = 1_000;
+const MAX = 10_000;
+
+const NO_RIVAL = { rivalKey: null, rivalEndpoint: null, rivalOwner: null };
 
 /** A node as it describes itself. */
 export interface NodeClaim {
@@ -13,6 +16,15 @@ export interface NodeClaim {
   readonly endpoint: string;
   readonly publicKey: string;
   readonly capabilities: readonly string[];
+}
+
+/** Who registers a node. */
+export interface Registrant {
+  readonly owner: string;
+  /** Whether the request carries a signature. */
+  readonly hasSignature: boolean;
+  /** Throws unless the key of the node has signed the request. */
+  readonly prove: () => Promise<void>;
 }
 
 /** The registry of nodes (decisions 3.6). */
@@ -35,13 +47,19 @@ export function createNodes(parts: {
   }
 
   /** Registers a node whose id is known. */
-  async function registerKnown(claim: NodeClaim, isSigned: boolean): Promise<'known' | 'unsigned' | 'gone'> {
+  async function registerKnown(
+    claim: NodeClaim,
+    { owner: by, hasSignature }: Registrant,
+    isSigned: boolean,
+  ): Promise<'known' | 'unsigned' | 'gone'> {
     const { id, endpoint, publicKey, capabilities } = claim;
     const decided = await store.change(id, async (node, write) => {
-      const decision = decideRegistration(node, { publicKey, endpoint, isSigned });
-      if (decision === 'again') await write({ capabilities, lastSeenAt: now() });
-      if (decision === 'moved') await write({ endpoint, capabilities, lastSeenAt: now() });
-      if (decision === 'rival') await write({ rivalKey: publicKey, rivalEndpoint: endpoint });
+      const decision = decideRegistration(node, { publicKey, endpoint, hasSignature, isSigned });
+      const owner = ownerAfter(node?.owner ?? null, by, isSigned);
+      const rival = { rivalKey: publicKey, rivalEndpoint: endpoint, rivalOwner: by };
+      if (decision === 'again' || decision === 'moved')
+        await write({ endpoint, capabilities, owner, lastSeenAt: now() });
+      if (decision === 'rival') await write(rival);
       return decision;
     });
     changed();
@@ -55,27 +73,28 @@ export function createNodes(parts: {
      * Registers a node, or notes that a known one was seen. A known id keeps its key: a different key flags both, and
      * neither counts until an operator has decided.
      *
-     * @param proveOwner throws unless the owner of the key has signed this registration; called where the endpoint has
-     * changed
+     * @param by is asked to prove the key where the endpoint has changed, or the node gets its owner
      * @throws egress.denied, hub.node-conflict, hub.too-many-nodes
      */
-    async register(claim: NodeClaim, proveOwner: () => Promise<void>): Promise<'new' | 'known'> {
+    async register(claim: NodeClaim, by: Registrant): Promise<'new' | 'known'> {
       await egress.check(DEFAULT_TENANT_ID, claim.endpoint);
       const { id, endpoint, publicKey, capabilities } = claim;
       if ((await store.find(id)) === undefined) {
-        if ((await store.count()) >= MAX_NODES) throw HubErrors.tooManyNodes();
+        const node = { id, endpoint, publicKey, capabilities, owner: by.owner, ...NO_RIVAL };
         const times = { registeredAt: now(), lastSeenAt: now() };
-        const rival = { rivalKey: null, rivalEndpoint: null };
-        // Of several concurrent registrations one inserts the row, and the others continue below with the known node.
-        if (await store.insert({ id, endpoint, publicKey, capabilities, ...rival, ...times })) {
+        // Of several concurrent registrations one adds the row, and the others continue below with the known node.
+        const added = await store.add({ ...node, ...times }, { ofOwner: MAX_OF_OWNER, all: MAX });
+        if (added === 'owner') throw HubErrors.tooManyNodes(`An owner has ${MAX_OF_OWNER} of them at most`);
+        if (added === 'all') throw HubErrors.tooManyNodes();
+        if (added === 'added') {
           changed();
           return 'new';
         }
       }
-      let outcome = await registerKnown(claim, false);
+      let outcome = await registerKnown(claim, by, false);
       if (outcome === 'unsigned') {
-        await proveOwner();
-        outcome = await registerKnown(claim, true);
+        await by.prove();
+        outcome = await registerKnown(claim, by, true);
       }
       if (outcome === 'gone') throw HubErrors.nodeNotFound();
       return 'known';
@@ -98,15 +117,21 @@ export function createNodes(parts: {
       changed();
     },
 
-    /** Records the operator's decision about which key is right. @throws hub.node-not-found, hub.third-key */
+    /**
+     * Records the operator's decision about which key is right. The node is then of whoever registered that key, also
+     * above the limit.
+     *
+     * @throws hub.node-not-found, hub.third-key
+     */
     async confirm(id: string, publicKey: string): Promise<NodeRow> {
       await store.change(id, async (node, write) => {
         if (node === undefined) throw HubErrors.nodeNotFound();
         const decision = decideConfirmation(node, publicKey);
         if (decision === 'neither') throw HubErrors.thirdKey();
-        const settled = { rivalKey: null, rivalEndpoint: null, lastSeenAt: now() };
+        const settled = { ...NO_RIVAL, lastSeenAt: now() };
+        const { rivalEndpoint, rivalOwner: owner } = node;
         if (decision === 'first') await write(settled);
-        else await write({ ...settled, publicKey, endpoint: node.rivalEndpoint ?? node.endpoint });
+        else await write({ ...settled, publicKey, endpoint: rivalEndpoint ?? node.endpoint, owner });
       });
       changed();
       return requireUncontested(id);

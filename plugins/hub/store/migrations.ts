@@ -112,5 +112,16 @@ const leftBehind: Migration = {
   ],
 };
 
+/** Who registered a node. A released migration never changes. */
+const owners: Migration = {
+  name: '005-owners-of-nodes',
+  up: (schema, types) => [
+    schema.alterTable('hub_nodes').addColumn('owner', types.string(64)),
+    schema.alterTable('hub_nodes').addColumn('rival_owner', types.string(64)),
+    schema.index('hub_nodes', 'owner', ['owner']),
+    schema.index('hub_nodes', 'registered', ['registered_at', 'id']),
+  ],
+};
+
 /** The migrations of the hub, in order. */
-export const migrations: readonly Migration[] = [initial, promotedWith, stillPromoted, leftBehind];
+export const migrations: readonly Migration[] = [initial, promotedWith, stillPromoted, leftBehind, owners];

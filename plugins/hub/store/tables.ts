@@ -19,15 +19,23 @@ export const REASON_LENGTH = 500;
 export const NodeTable = defineEntity({
   name: 'HubNode',
   tableName: 'hub_nodes',
-  indexes: [{ name: 'hub_nodes_seen', properties: ['lastSeenAt', 'id'] }],
+  indexes: [
+    { name: 'hub_nodes_seen', properties: ['lastSeenAt', 'id'] },
+    { name: 'hub_nodes_owner', properties: ['owner'] },
+    { name: 'hub_nodes_registered', properties: ['registeredAt', 'id'] },
+  ],
   properties: {
     id: column.string(NAME_LENGTH).primary(),
     endpoint: column.text(),
     publicKey: column.string(KEY),
+    /** Who registered it; null: it was registered before this was kept. */
+    owner: column.string(HASH).strictNullable(),
     capabilities: column.json<readonly string[]>(),
     /** The second key with which this id was registered; null: there is none. */
     rivalKey: column.string(KEY).strictNullable(),
     rivalEndpoint: column.text().strictNullable(),
+    /** Who registered the second key. */
+    rivalOwner: column.string(HASH).strictNullable(),
     registeredAt: column.time(),
     lastSeenAt: column.time(),
   },

@@ -209,7 +209,7 @@ test('answers that come all at once are read one at a time, in all searches, wit
   const body = JSON.stringify({ genes: [gene('g')] });
   const nodes = Array.from({ length: 10 }, (_, n) => ({ id: `n${n}`, endpoint: 'http://node' }));
   const search = createFederation({
-    nodes: { healthy: async () => nodes as never },
+    nodes: { healthy: async () => nodes as never, findAll: async () => nodes as never },
     keys: { current: async () => ({}) as never },
     send: async () => ({ status: 200, body: Readable.from([Buffer.from(body)]) }) as never,
     tombstones: { refresh: async () => {}, cover: () => false },
@@ -225,4 +225,30 @@ test('answers that come all at once are read one at a time, in all searches, wit
     [10, 10],
   );
   t.is(new Set(readAt).size, 20);
+});
+
+test('an owner of many nodes crowds no other owner’s out of a search, and each of its own has its turn', async (t) => {
+  const many = Array.from({ length: 600 }, (_, n) => ({ id: `a${n}`, owner: 'a', endpoint: `http://a${n}` }));
+  const nodes = [...many, { id: 'z', owner: 'z', endpoint: 'http://z' }];
+  const calls: string[] = [];
+  const search = createFederation({
+    nodes: {
+      healthy: async () => nodes,
+      findAll: async (ids) => nodes.filter(({ id }) => ids.includes(id)) as never,
+    },
+    keys: { current: async () => ({}) as never },
+    send: async ({ url }) => {
+      calls.push(url.hostname);
+      return { status: 200, body: Readable.from([Buffer.from('{"genes":[]}')]) } as never;
+    },
+    tombstones: { refresh: async () => {}, cover: () => false },
+    clock: manualClock(),
+    ids: { bytes: (length) => Buffer.alloc(length) },
+    log: { debug: () => {} },
+    counted: () => {},
+  });
+  for (let n = 0; n < 3; n += 1)
+    t.like(await search({}, 10, new AbortController().signal), { queried: 256, healthy: 256 });
+  t.is(calls.filter((host) => host === 'z').length, 3, 'it is asked each time');
+  t.is(new Set(calls).size, nodes.length, 'in three searches all were asked');
 });
