@@ -26,13 +26,39 @@ export function didYouMean(wrong: string, known: readonly string[]): string {
   return meant === undefined ? '' : `, did you mean ${meant}?`;
 }
 
+/** Names the first member that is not known, and the one that was probably meant. */
+export function unknownMember(written: object, known: readonly string[]): string | undefined {
+  const member = Object.keys(written).find((name) => !known.includes(name));
+  if (member === undefined) return undefined;
+  const meant = nearestName(member, known);
+  return `there is no member "${member}"${meant === undefined ? '' : `, did you mean "${meant}"?`}`;
+}
+
+/**
+ * Refuses options that are not known: where one that does nothing would let callers in.
+ *
+ * @param of what the options are of, for the message
+ * @throws TypeError
+ */
+export function onlyKnown<T extends object>(of: string, options: T, known: readonly string[]): T {
+  const unknown = unknownMember(options, known);
+  if (unknown !== undefined) throw new TypeError(`${of}: ${unknown}`);
+  return options;
+}
+
 /**
  * Names the first member that is not known and nearly has the name of one that is: it would do nothing, and nobody
  * would be told. Others may be for another version of the contract, or notes of the author.
+ *
+ * @param meanable those of the known ones that may have been meant; default: all
  */
-export function misspelledMember(written: object, known: readonly string[]): string | undefined {
+export function misspelledMember(
+  written: object,
+  known: readonly string[],
+  meanable: readonly string[] = known,
+): string | undefined {
   for (const member of Object.keys(written)) {
-    const meant = known.includes(member) ? undefined : nearestName(member, known);
+    const meant = known.includes(member) ? undefined : nearestName(member, meanable);
     if (meant !== undefined) return `there is no member "${member}", did you mean "${meant}"?`;
   }
   return undefined;

@@ -1,12 +1,16 @@
+import { misspelledMember } from '../base/nearest-name.ts';
 import { isObject, wrong } from './definition-form.ts';
 
 /**
- * What a member of a contribution has to be; `?`: or missing. A form in a list: a list whose elements have these
- * members.
+ * What a member of a contribution has to be; `?`: or missing; `any?`: whatever it is. A form in a list: a list whose
+ * elements have these members.
  */
-type MemberForm = 'text' | 'function' | 'function?' | 'list' | readonly [ContributionForm];
+type MemberForm = 'text' | 'function' | 'function?' | 'any?' | 'list' | readonly [ContributionForm];
 
-/** The members that the contributions to an extension point need. Only they are looked at. */
+/**
+ * The members that the contributions to an extension point need. Only they are looked at; where one is missing, another
+ * that nearly has its name is refused.
+ */
 export interface ContributionForm {
   readonly [member: string]: MemberForm | undefined;
 }
@@ -48,7 +52,11 @@ function problemOf(path: string, value: unknown, form: ContributionForm): string
     const problem = kind && memberProblem(`${path}${name}`, member, kind);
     if (problem !== undefined) return problem;
   }
-  return undefined;
+  const known = Object.keys(form);
+  // A contribution may have more members than its point looks at, also of a similar name.
+  const missing = known.filter((name) => !(name in value));
+  const misspelled = misspelledMember(value, known, missing);
+  return misspelled && `${path === '' ? '' : `"${path.slice(0, -1)}": `}${misspelled}`;
 }
 
 function memberProblem(path: string, value: unknown, kind: MemberForm): string | undefined {
@@ -56,6 +64,7 @@ function memberProblem(path: string, value: unknown, kind: MemberForm): string |
     if (!Array.isArray(value)) return wrong(path, value, SHOULD.list);
     return value.map((one, at) => problemOf(`${path}.${at}.`, one, kind[0])).find(Boolean);
   }
+  if (kind === 'any?') return undefined;
   if (kind === 'function?') return value === undefined ? undefined : memberProblem(path, value, 'function');
   const is = {
     text: typeof value === 'string' && value !== '',

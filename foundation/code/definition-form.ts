@@ -1,4 +1,6 @@
-import { misspelledMember } from '../base/nearest-name.ts';
+import satisfies from 'semver/functions/satisfies.js';
+import validRange from 'semver/ranges/valid.js';
+import { misspelledMember, unknownMember } from '../base/nearest-name.ts';
 
 /** The members that are lists, and what each of their elements should be. */
 const LISTS: Readonly<Record<string, Element>> = {
@@ -24,6 +26,7 @@ const MEMBERS = [
   'setup',
   ...Object.keys(LISTS),
 ];
+const LISTEN = ['field', 'below', 'isRequired', 'alone'];
 
 interface Element {
   readonly is: (value: unknown) => boolean;
@@ -34,13 +37,15 @@ interface Element {
  * What is wrong with the form of a plugin's definition; `undefined` where nothing is. The compiler says it to authors
  * who ask it. Code may arrive without that, and an import in a circle is still undefined when the definition is made:
  * it would fail where the host puts all plugins in an order, and the others with it.
+ *
+ * @param kernel the version of this kernel's contract
  */
-export function definitionProblem(exported: unknown): string | undefined {
+export function definitionProblem(exported: unknown, kernel: string): string | undefined {
   if (!isObject(exported))
     return 'plugin.ts has no definition as its default export: write `export default definePlugin({ … })`';
   if (exported.name === 'kernel') return 'the gateway itself is called kernel: the plugin needs another name';
-  const misspelled = misspelledMember(exported, MEMBERS);
-  if (misspelled !== undefined) return misspelled;
+  const unfit = fitProblem(exported, kernel);
+  if (unfit !== undefined) return unfit;
   if (typeof exported.setup !== 'function') return 'the definition has no function "setup"';
   for (const member of ['needs', 'wants']) {
     for (const [name, ref] of Object.entries(exported[member] ?? {}))
@@ -54,6 +59,28 @@ export function definitionProblem(exported: unknown): string | undefined {
     if (at >= 0) return wrong(`${member}.${at}`, list[at], should);
   }
   return undefined;
+}
+
+/**
+ * Why a plugin does not fit this kernel; `undefined` where it does: its definition is for another version of the
+ * contract, or has members that there are not, which would do nothing, and nobody would be told. The version comes
+ * first: such members may be those of the other one.
+ *
+ * @param kernel the version of this kernel's contract
+ */
+export function fitProblem(definition: object, kernel: string): string | undefined {
+  const { name, kernel: range, listen } = definition as Partial<Record<string, unknown>>;
+  const isRange = typeof range === 'string' && validRange(range) !== null;
+  if (isRange && !satisfies(kernel, range))
+    return `${name} works with kernel ${range}; this one is ${kernel}`;
+  const unknown = unknownMember(definition, MEMBERS);
+  if (unknown !== undefined)
+    return `${unknown}; a definition has ${MEMBERS.join(', ')}, and "setup" registers all else`;
+  const misspelled = isObject(listen) ? misspelledMember(listen, LISTEN) : undefined;
+  if (misspelled !== undefined) return `"listen": ${misspelled}`;
+  if (isRange) return undefined;
+  const said = range === undefined ? '' : `: ${JSON.stringify(range)} is no range of versions`;
+  return `${name} does not say which kernel it works with${said}; write kernel: '^${kernel}' in its definition`;
 }
 
 /** Says of a member that it is not what it should be. */

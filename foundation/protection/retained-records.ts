@@ -43,6 +43,8 @@ export interface RetainedRecords {
 export const RETAINED_RECORDS: FormOf<RetainedRecords> = {
   name: 'text',
   summary: 'text',
+  keptFor: 'any?',
+  ofProcess: 'any?',
   sizes: 'function',
   count: 'function',
   deleteBefore: 'function',

@@ -101,6 +101,18 @@ export interface KindDefinition<S extends TSchema = TSchema, T = unknown> extend
   dispose?(value: T): void | Promise<void>;
 }
 
+/** All members of a definition. */
+export const KIND_MEMBERS: readonly (keyof KindDefinition)[] = [
+  'kind',
+  'summary',
+  'spec',
+  'references',
+  'checkUnread',
+  'check',
+  'build',
+  'dispose',
+];
+
 /** A kind whose types are forgotten: what the kernel keeps. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where kinds of all specs meet
 export type Kind = KindDefinition<any, any>;

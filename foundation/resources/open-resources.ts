@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { KernelErrors } from '../base/error-catalogue.ts';
+import { refuseMisspelled } from '../base/nearest-name.ts';
 import { Mutex } from '../base/semaphore.ts';
 import type { WatchFolder } from '../base/watch-folder.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -9,7 +10,7 @@ import { parseSourceFile } from './document.ts';
 import { deleteFile, fileExists, hasFile, putFile, writablePath } from './folder-writer.ts';
 import { createFollowedFolder } from './followed-folder.ts';
 import { KIND_NAME, resourceId } from './header.ts';
-import type { Kind, ResourceView } from './kind.ts';
+import { KIND_MEMBERS, type Kind, type ResourceView } from './kind.ts';
 import { KindSlot } from './kind-slot.ts';
 import {
   LiveResources,
@@ -167,6 +168,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
           `${plugin} registers the kind ${definition.kind}, which is no name for one: it begins with a capital and has only letters and digits, like NotePreset`,
         );
       }
+      refuseMisspelled(`${plugin} registers the kind ${definition.kind}`, definition, KIND_MEMBERS);
       const slot = new KindSlot(definition, log);
       const registration: KindRegistration<T> = {
         kind: definition.kind,

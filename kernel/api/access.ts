@@ -1,4 +1,4 @@
-import { nearestName } from '../../foundation/base/nearest-name.ts';
+import { nearestName, onlyKnown } from '../../foundation/base/nearest-name.ts';
 import { isRole, ROLES } from '../access/roles.ts';
 
 /**
@@ -32,12 +32,12 @@ export const access = {
   role: (role: string | readonly string[], options: { scopes?: readonly string[] } = {}): Access => ({
     kind: 'roles',
     roles: (typeof role === 'string' ? [role] : role).map(spelled),
-    scopes: options.scopes ?? [],
+    scopes: onlyKnown('access.role', options, ['scopes']).scopes ?? [],
   }),
   governance: (scopes: readonly string[], options: { operator?: boolean } = {}): Access => ({
     kind: 'governance',
     scopes,
-    operator: options.operator ?? false,
+    operator: onlyKnown('access.governance', options, ['operator']).operator ?? false,
   }),
 } as const;
 

@@ -1,5 +1,3 @@
-import satisfies from 'semver/functions/satisfies.js';
-import validRange from 'semver/ranges/valid.js';
 import type { TSchema } from 'typebox';
 import { Type } from '../../foundation/base/type.ts';
 import { ConfigurationError, namesVariable } from '../../foundation/config/configuration-error.ts';
@@ -11,7 +9,6 @@ import type { Address as HostAndPort } from '../../foundation/config/units.ts';
 import type { Registration } from '../../foundation/data/database.ts';
 import { type Address, ListenError } from '../../foundation/http/address.ts';
 import type { ListenRules, Plugin } from '../api/plugin.ts';
-import { KERNEL_VERSION } from '../version.ts';
 
 /** A plugin's configuration, read and checked. */
 interface PluginSettings {
@@ -94,17 +91,4 @@ export function registrationOf(
     throw new ConfigurationError([{ name: place, message, ...desired.locate(['plugins', former]) }]);
   }
   return { owner: name, formerly, entities, migrations };
-}
-
-/** @throws Error when the plugin was written for another version of the contract. */
-export function checkKernelRange(plugin: Plugin): void {
-  if (validRange(plugin.kernel) === null) {
-    const said =
-      plugin.kernel === undefined ? '' : `: ${JSON.stringify(plugin.kernel)} is no range of versions`;
-    throw new Error(
-      `${plugin.name} does not say which kernel it works with${said}; write kernel: '^${KERNEL_VERSION}' in its definition`,
-    );
-  }
-  if (satisfies(KERNEL_VERSION, plugin.kernel)) return;
-  throw new Error(`${plugin.name} works with kernel ${plugin.kernel}; this one is ${KERNEL_VERSION}`);
 }

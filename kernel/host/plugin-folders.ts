@@ -7,7 +7,7 @@ import { restOf } from '../../foundation/config/desired.ts';
 import { type GatewayFile, parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { BUNDLED_PLUGINS } from '../version.ts';
+import { BUNDLED_PLUGINS, KERNEL_VERSION } from '../version.ts';
 import { ownerOf, withNeeded } from './needed-plugins.ts';
 
 /** The folders of plugins and the packages that gateway.yaml names, and the code in them. */
@@ -157,7 +157,7 @@ export async function loadPlugin(source: CodeSource, generation: number): Promis
 }
 
 function checkDefinition(exported: unknown, { name, declared }: CodeSource): Plugin {
-  const problem = definitionProblem(exported);
+  const problem = definitionProblem(exported, KERNEL_VERSION);
   if (problem !== undefined) throw new Error(problem);
   const plugin = exported as Plugin;
   if (!NAME.test(plugin.name)) throw new Error(`"${plugin.name}" is not a plugin name: use [a-z][a-z0-9-]*`);

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
+import { refuseMisspelled } from '../../foundation/base/nearest-name.ts';
 import { requireOwnName } from '../../foundation/base/offers.ts';
 import { checkContribution } from '../../foundation/code/contribution-form.ts';
 import { checkServed } from '../../foundation/code/served-form.ts';
@@ -123,6 +124,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     authenticate(authenticator) {
       if (authenticator.needsBody === true && authenticator.places.length === 0)
         throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
+      refuseMisspelled(`${name}: ${authenticator.name}`, authenticator, ['places', 'needsBody']);
       claim('authenticate', { kind: 'credential', id: authenticator.name }).authenticators.push(
         authenticator,
       );

@@ -1,14 +1,16 @@
 import type { Clock } from '../../foundation/base/clock.ts';
 import { Mutex } from '../../foundation/base/semaphore.ts';
+import { fitProblem } from '../../foundation/code/definition-form.ts';
 import { type Desired, entryOf } from '../../foundation/config/desired.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
 import type { Address } from '../../foundation/http/address.ts';
 import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import { GATEWAY_POINTS } from '../api/points.ts';
+import { KERNEL_VERSION } from '../version.ts';
 import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
-import { checkKernelRange, readSettings, registrationOf } from './plugin-configuration.ts';
+import { readSettings, registrationOf } from './plugin-configuration.ts';
 import { PluginInstance } from './plugin-instance.ts';
 import type { ScopeParts } from './plugin-scope.ts';
 import type { Arrival, Publication } from './publication.ts';
@@ -205,7 +207,8 @@ export class PluginSwap {
     const plugin = catalogue.plugins.get(name)!;
     const began = clock.monotonic();
     if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
-    checkKernelRange(plugin);
+    const unfit = fitProblem(plugin, KERNEL_VERSION);
+    if (unfit !== undefined) throw new Error(unfit);
     const { config, secrets, address } = readSettings(plugin, desired, this.#parts.env);
     for (const secret of secrets) logging.hide(secret);
     const registration = registrationOf(plugin, desired, catalogue.plugins);

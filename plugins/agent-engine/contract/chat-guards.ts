@@ -124,6 +124,10 @@ export interface ChatGuard {
 /** Guards of plugins on what goes into chats and what comes out of them. */
 export const ChatGuardsPoint = extensionPoint<ChatGuard>('agent-engine.guards', {
   name: 'text',
+  order: 'any?',
+  timeoutMs: 'any?',
+  onFailure: 'any?',
+  gather: 'any?',
   open: 'function',
 });
 

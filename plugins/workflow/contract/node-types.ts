@@ -116,6 +116,7 @@ export interface NodeType {
 export const NodeTypesPoint = extensionPoint<NodeType>('workflow.node-types', {
   type: 'text',
   summary: 'text',
+  templates: 'any?',
   check: 'function?',
   execute: 'function',
 });

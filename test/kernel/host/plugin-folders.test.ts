@@ -7,6 +7,9 @@ import { placeOf } from '../../../foundation/code/error-place.ts';
 import { parseGatewayFile } from '../../../foundation/config/gateway-file.ts';
 import { PluginFolders } from '../../../kernel/host/plugin-folders.ts';
 import { definePlugin, type Plugin } from '../../../kernel/index.ts';
+import { KERNEL_VERSION } from '../../../kernel/version.ts';
+
+const problemOf = (definition: object) => definitionProblem(definition, KERNEL_VERSION);
 
 /** A folder of plugins outside the package; `files` are the texts of their plugin.ts by name. */
 async function pluginFolder(t: ExecutionContext, files: Record<string, string>): Promise<string> {
@@ -182,10 +185,34 @@ test('every member of a definition is known by its name', (t) => {
   };
   for (const member of Object.keys(members))
     t.is(
-      definitionProblem({ [`${member}x`]: {} }),
+      problemOf({ [`${member}x`]: {} })?.split(';')[0],
       `there is no member "${member}x", did you mean "${member}"?`,
     );
-  t.is(definitionProblem({ name: 'a', remark: 'of the author', setup() {} }), undefined);
+  t.is(problemOf({ name: 'a', kernel: '^1.0.0', setup() {} }), undefined);
+});
+
+test('a member that a definition does not have would do nothing, and is refused with what there is', async (t) => {
+  const all = { name: 'a', summary: 's', kernel: '^1.0.0', setup() {} };
+  const told = (member: string) =>
+    `there is no member "${member}"; a definition has name, summary, version, kernel, config, needs, wants, listen, onFailure, setup, offers, points, jobs, entities, migrations, formerly, and "setup" registers all else`;
+  for (const member of ['rotues', 'routes', 'onInit'])
+    t.is(problemOf({ ...all, [member]: [] }), told(member), member);
+  t.is(
+    problemOf({ ...all, listen: { field: 'address', isRequried: true } }),
+    '"listen": there is no member "isRequried", did you mean "isRequired"?',
+  );
+  // Such members may be those of the other version.
+  const newer = { ...all, kernel: '^9.0.0', onInit() {}, want: {}, setup: 7 };
+  t.is(problemOf(newer), `a works with kernel ^9.0.0; this one is ${KERNEL_VERSION}`);
+
+  const folder = await pluginFolder(t, {
+    future: minimal('future').replace("'^1.0.0'", "'^9.0.0', want: {}, onInit() {}"),
+  });
+  const [found] = await new PluginFolders([folder]).loadAll();
+  t.is(
+    'error' in found! && found.error.message,
+    `future works with kernel ^9.0.0; this one is ${KERNEL_VERSION}`,
+  );
 });
 
 test('of two plugins with one name the first folder’s is taken, and the other is reported', async (t) => {

@@ -1,10 +1,11 @@
 import test from 'ava';
 import { Type } from '../../../foundation/base/type.ts';
 import { access } from '../../../kernel/api/access.ts';
-import { PersonalDataPoint } from '../../../kernel/api/points.ts';
+import { PersonalDataPoint, RetentionPoint } from '../../../kernel/api/points.ts';
 import { extensionPoint } from '../../../kernel/api/refs.ts';
 import { reply } from '../../../kernel/api/reply.ts';
 import { type Route, route } from '../../../kernel/api/route.ts';
+import type { Scope } from '../../../kernel/api/scope.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { pluginFolder } from '../../support/plugin-folder.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
@@ -119,6 +120,10 @@ const Parts = extensionPoint<{ name: string; make(): void; end?(): void; rows: r
   'acme.parts',
   { name: 'text', make: 'function', end: 'function?', rows: [{ read: 'function' }] },
 );
+const Tuned = extensionPoint<{ name: string; limits?: number }>('acme.tuned', {
+  name: 'text',
+  limits: 'any?',
+});
 const PART = { name: 'a', make: () => {}, rows: [{ read: () => {} }] };
 const CONTRIBUTIONS: readonly (readonly [string, unknown, string])[] = [
   ['a text', 'a part', '"the value" is "a part", and should be an object'],
@@ -132,7 +137,78 @@ const CONTRIBUTIONS: readonly (readonly [string, unknown, string])[] = [
     '"rows.1.read" is 1, and should be a function',
   ],
   ['an element that is none', { ...PART, rows: [null] }, '"rows.0" is null, and should be an object'],
+  [
+    'a misspelled member that may be missing',
+    { ...PART, ends() {} },
+    'there is no member "ends", did you mean "end"?',
+  ],
+  [
+    'one of an element',
+    { ...PART, rows: [{ ...PART.rows[0], reads: 1 }], ennd() {} },
+    'there is no member "ennd", did you mean "end"?',
+  ],
 ];
+
+test('a contribution may have members beside those that its point knows, also of a similar name', async (t) => {
+  const acme = testPlugin('acme', { points: [Tuned], setup: (scope) => void scope.contributions(Tuned) });
+  const giving = (name: string, value: object) =>
+    testPlugin(name, { setup: (scope) => scope.contribute(extensionPoint<unknown>(Tuned.id), value) });
+  const plugins = [
+    acme,
+    giving('right', { name: 'a', names: [], limits: 7, limit: 8, remark: 'of the author' }),
+    giving('wrong', { name: 'a', limtis: 7 }),
+  ];
+  await using gateway = await startTestGateway({ plugins });
+  const told = async (name: string) => (await gateway.request(`/admin/v1/plugins/${name}`)).body;
+  t.is((await told('right')).state, 'active');
+  t.is(
+    (await told('wrong')).reason,
+    'wrong contributes to acme.tuned: there is no member "limtis", did you mean "limits"?',
+  );
+});
+
+test('a misspelled member of what the gateway’s own points and kinds take fails the set-up', async (t) => {
+  const records = {
+    name: 'rows',
+    summary: 'Rows',
+    count: async () => 0,
+    deleteBefore: async function* () {},
+  };
+  const mistakes: readonly [string, (scope: Scope) => void, string][] = [
+    [
+      'retention',
+      (scope) =>
+        scope.contribute(RetentionPoint, { ...records, sizes: async () => new Map(), kepFor: 7 } as never),
+      'retention contributes to gateway.retained-records: there is no member "kepFor", did you mean "keptFor"?',
+    ],
+    [
+      'kinds',
+      (scope) => {
+        const spec = Type.Object({});
+        scope.kind({ kind: 'Note', summary: 'A note', spec, build: () => 1, dispsoe() {} } as never);
+      },
+      'kinds registers the kind Note: there is no member "dispsoe", did you mean "dispose"?',
+    ],
+    [
+      'doors',
+      (scope) => scope.authenticate({ name: 'hook', needBody: true, authenticate: () => undefined } as never),
+      'doors: hook: there is no member "needBody", did you mean "needsBody"?',
+    ],
+  ];
+  const plugins = mistakes.map(([name, setup]) => testPlugin(name, { setup }));
+  await using gateway = await startTestGateway({ plugins });
+  for (const [name, , reason] of mistakes)
+    t.is((await gateway.request(`/admin/v1/plugins/${name}`)).body.reason, reason);
+});
+
+test('a definition with a member that there is not is refused, also in a test of its author', async (t) => {
+  const silent = { ...testPlugin('silent'), rotues: [] };
+  const newer = { ...testPlugin('newer', { kernel: '^9.0.0' }), rotues: [] };
+  await using gateway = await startTestGateway({ plugins: [silent, newer] });
+  const told = async (name: string) => (await gateway.request(`/admin/v1/plugins/${name}`)).body.reason;
+  t.regex(await told('silent'), /^there is no member "rotues"; a definition has name, summary, /);
+  t.regex(await told('newer'), /^newer works with kernel \^9\.0\.0; this one is /);
+});
 
 test('a contribution that has not the members that its point asks for fails the set-up of its plugin alone', async (t) => {
   const acme = testPlugin('acme', { points: [Parts], setup: (scope) => void scope.contributions(Parts) });

@@ -183,6 +183,15 @@ test('a misspelled role is refused where it is written: it would let nobody in',
   );
 });
 
+test('an option that an access rule does not have is refused where it is written: it would let others in', (t) => {
+  t.throws(() => access.role('user', { scope: ['execute'] } as never), {
+    message: 'access.role: there is no member "scope", did you mean "scopes"?',
+  });
+  t.throws(() => access.governance(['ops:*'], { onlyOperators: true } as never), {
+    message: 'access.governance: there is no member "onlyOperators"',
+  });
+});
+
 test('a misspelled member of a route does not compile: what it says would be left out', (t) => {
   const good = { method: 'GET', path: '/a', access: access.public(), summary: 'a', handle: () => undefined };
   const compile = (changes: object) => compileRoute({ ...good, ...changes } as never, 'one', new InFlight());
