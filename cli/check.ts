@@ -48,7 +48,11 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
     finding(
       'variables',
       [...variables.problems, ...rehearsal.problems],
-      ['the gateway’s own are valid', ...unread(env, rehearsal.value?.variables)].join('; '),
+      [
+        'the gateway’s own are valid',
+        ...unread(env, rehearsal.value?.variables),
+        ...(rehearsal.value?.doubts ?? []),
+      ].join('; '),
     ),
     finding(file, gatewayFile.problems, gatewayFile.value?.exists ? 'valid' : 'not there: all defaults'),
   ];
@@ -76,15 +80,17 @@ async function rehearsed(
   settings: KernelSettings,
   env: Environment,
   hide: (secret: string) => void,
-): Promise<{ readonly findings: readonly Finding[] } & Pick<Rehearsal, 'registrations' | 'variables'>> {
+): Promise<
+  { readonly findings: readonly Finding[] } & Pick<Rehearsal, 'registrations' | 'variables' | 'doubts'>
+> {
   const { agentsDir } = settings.services;
   await using rehearsal = await rehearse({ settings, env, withResources: true, onSecret: hide });
-  const { plugins, problems, resources, registrations, variables } = rehearsal;
+  const { plugins, problems, resources, registrations, variables, doubts } = rehearsal;
   const findings = [
     finding('plugins', problems, plugins.join(', ')),
     resourceFinding(agentsDir, resources, problems.length === 0),
   ];
-  return { findings, registrations, variables };
+  return { findings, registrations, variables, doubts };
 }
 
 function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { InFlight } from '../foundation/base/in-flight.ts';
+import type { DoubtfulSettings } from '../foundation/code/doubts.ts';
 import { ConfigurationError, describeProblem } from '../foundation/config/configuration-error.ts';
 import { describeConfig } from '../foundation/config/describe-config.ts';
 import { entryOf, restOf } from '../foundation/config/desired.ts';
@@ -19,6 +20,7 @@ import { type Infrastructure, openInfrastructure } from '../foundation/open-infr
 import type { FileReport } from '../foundation/resources/report.ts';
 import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
+import { DoubtfulSettingsPoint } from '../kernel/api/points.ts';
 import type { Route } from '../kernel/api/route.ts';
 import { openAuthentication } from '../kernel/auth/open-authentication.ts';
 import { pluginRoutes, pluginStatus } from '../kernel/host/admin-routes.ts';
@@ -54,6 +56,8 @@ export interface Rehearsal extends AsyncDisposable {
   readonly problems: readonly string[];
   /** The plugins that would run. */
   readonly plugins: readonly string[];
+  /** What settings name and no plugin that would run brings: one line each. */
+  readonly doubts: readonly string[];
   /** The variables of the plugins that are there. */
   readonly variables: readonly string[];
   /** What the kernel, and the plugins that would run, register with the database. */
@@ -155,6 +159,7 @@ export async function rehearse({
   return {
     problems: problemsOf(host, file, env, settings.plugins ?? [], only),
     plugins: [...known.keys()],
+    doubts: publication.contributions(DoubtfulSettingsPoint.id).flatMap(doubtsOf),
     variables: host.slots.all.flatMap(({ plugin }) => variablesOf(plugin)),
     registrations: [
       ...kernelRegistrations(),
@@ -263,6 +268,10 @@ function problemsOf(
       .flatMap(({ name, reason }) => reason.split('\n').map((line) => `${name}: ${line}`)),
     ...unknownInFile(file, known).map(describeProblem),
   ];
+}
+
+function doubtsOf(contribution: unknown): readonly string[] {
+  return (contribution as DoubtfulSettings).doubts();
 }
 
 function variablesOf(plugin: Plugin | undefined): readonly string[] {

@@ -64,6 +64,7 @@ export { throttledLog, throttledLogs } from '../foundation/base/throttle.ts';
 export { TransientMap, TransientSet } from '../foundation/base/transient.ts';
 export { Type } from '../foundation/base/type.ts';
 export { AnyId, fromWire, Id, listOf, nullable, Timestamp, toWire } from '../foundation/base/wire.ts';
+export type { DoubtfulSettings } from '../foundation/code/doubts.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
 export { sharedSettings } from '../foundation/config/shared-settings.ts';
@@ -259,6 +260,7 @@ export {
 } from './api/grpc.ts';
 export { definePlugin, type ListenRules, type Plugin, type PluginDefinition } from './api/plugin.ts';
 export {
+  DoubtfulSettingsPoint,
   ObjectStoresPoint,
   PersonalDataPoint,
   RetentionPoint,

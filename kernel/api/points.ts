@@ -1,3 +1,4 @@
+import { DOUBTFUL_SETTINGS, DOUBTS, type DoubtfulSettings } from '../../foundation/code/doubts.ts';
 import {
   OBJECT_STORE,
   OBJECT_STORES,
@@ -25,6 +26,9 @@ export const SecretStoresPoint = extensionPoint<SecretStore>(SECRET_STORES, SECR
 /** Object storage, which `OBJECT_STORE_URL` names. */
 export const ObjectStoresPoint = extensionPoint<OfferedObjectStore>(OBJECT_STORES, OBJECT_STORE);
 
+/** Settings that name what no plugin brings. `saas-api check` shows them; plugins log their own. */
+export const DoubtfulSettingsPoint = extensionPoint<DoubtfulSettings>(DOUBTFUL_SETTINGS, DOUBTS);
+
 const KEPT: readonly ExtensionPoint<unknown>[] = [PersonalDataPoint, StoredObjectsPoint, RetentionPoint];
 /** The points of the gateway itself, which are there also where the plugin that reads one is not. */
-export const GATEWAY_POINTS = [...KEPT, SecretStoresPoint, ObjectStoresPoint];
+export const GATEWAY_POINTS = [...KEPT, SecretStoresPoint, ObjectStoresPoint, DoubtfulSettingsPoint];

@@ -304,6 +304,28 @@ test('a misspelt variable is named with what was meant, and is no mistake', asyn
   );
 });
 
+test('what settings name and no plugin brings is told as the log of a start tells it, and is no mistake', async (t) => {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
+    SVC_RETENTION: 'sesions=90d,letters=1d,usage_records=90d',
+    EMBEDDING_PROVIDER: 'plugin/acme/embed',
+    SANDBOX_MODE: 'plugin/acme/vm',
+  });
+  t.is(code, 0, stdout);
+  const line = stdout.split('\n')[0]!;
+  t.regex(line, /^ok {7}variables: the gateway’s own are valid; /);
+  t.regex(
+    line,
+    /SVC_RETENTION names sesions, of which no plugin that runs keeps records, did you mean sessions\?/,
+  );
+  t.regex(
+    line,
+    /SVC_RETENTION names letters, of which no plugin that runs keeps records: they keep .*sessions/,
+  );
+  t.regex(line, /EMBEDDING_PROVIDER names plugin\/acme\/embed, which no plugin that runs offers/);
+  t.regex(line, /SANDBOX_MODE names plugin\/acme\/vm, which no plugin that runs offers/);
+  t.notRegex(line, /names usage_records/);
+});
+
 test('a data folder that cannot be made is told', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'file'), 'in the way');

@@ -63,7 +63,7 @@ const KERNEL: readonly Omit<PagePlan, 'entry'>[] = [
       'foundation/errors/',
     ],
   },
-  { name: 'configuration', title: 'Settings', sources: ['foundation/config/'] },
+  { name: 'configuration', title: 'Settings', sources: ['foundation/config/', 'foundation/code/'] },
   {
     name: 'data',
     title: 'Tables, rows, transactions, migrations',

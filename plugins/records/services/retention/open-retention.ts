@@ -1,4 +1,10 @@
-import { type RetainedRecords, RetentionPoint, type Scope } from 'agent-gateway';
+import {
+  DoubtfulSettingsPoint,
+  nearestName,
+  type RetainedRecords,
+  RetentionPoint,
+  type Scope,
+} from 'agent-gateway';
 import type { RecordsSettings } from '../../config.ts';
 import type { Retention } from '../../contract.ts';
 import { largestSizes, sumsOfSizes } from '../../store/retention.ts';
@@ -69,14 +75,29 @@ export function openRetention(scope: Scope<RecordsSettings>): Retention {
   };
   scope.every('retained-records', config.retention_interval, report, { immediately: true });
 
+  const unknownAmong = (known: ReadonlyMap<string, RetainedRecords>) =>
+    [...deployment.keys()].filter((kind) => !known.has(kind));
+
   /** Kinds may belong to a plugin that does not run, so it is no error. */
   function warnOfUnknown(known: ReadonlyMap<string, RetainedRecords>): void {
-    const unknown = [...deployment.keys()].filter((kind) => !known.has(kind));
+    const unknown = unknownAmong(known);
     if (unknown.length > 0)
       log.warn({ unknown, known: [...known.keys()] }, 'SVC_RETENTION names records that no plugin keeps');
   }
 
+  scope.contribute(DoubtfulSettingsPoint, {
+    doubts() {
+      const known = kinds();
+      return unknownAmong(known).map((kind) => doubtOf(kind, [...known.keys()]));
+    },
+  });
   return createRetention({ ...services, kinds, deployment, grace: config.retention_grace });
+}
+
+function doubtOf(kind: string, known: readonly string[]): string {
+  const meant = nearestName(kind, known);
+  const hint = meant === undefined ? `: they keep ${known.join(', ')}` : `, did you mean ${meant}?`;
+  return `SVC_RETENTION names ${kind}, of which no plugin that runs keeps records${hint}`;
 }
 
 /** In the order of their names. Of several of one name the first counts. */
