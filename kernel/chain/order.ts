@@ -58,7 +58,7 @@ export function chain(table: () => RouteTable, services: ChainServices): readonl
     tracing(services.traces),
     metrics(services.http),
     requestId(ids),
-    errors(services.logFailure),
+    errors(services.logFailure, services.hasStarted),
     cors(services.origins),
     stages(services.stages, 'before'),
     auth(createIdentify(services.authentication, anonymousAllowed), services.bodies),

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
@@ -27,6 +28,36 @@ test('until the plugins are there, a path that nobody has is 503 with Retry-Afte
   await using gateway = await starting;
   t.is((await gateway.request('/here')).status, 200);
   t.is((await gateway.request('/nowhere')).status, 404);
+});
+
+test('what is away until the plugins are there is 503 with Retry-After, unless it says more itself', async (t) => {
+  const port = await freePort();
+  const { open, opened } = gate();
+  const { overloaded, unavailable } = KernelErrors;
+  const quick = testPlugin('quick', {
+    setup(scope) {
+      const failing = (path: string, error: () => Error) =>
+        publicRoute(path, () => {
+          throw error();
+        });
+      scope.route(
+        failing('/away', () => overloaded()),
+        failing('/timed', () => unavailable()),
+        failing('/never', () => overloaded(undefined, { retryable: false })),
+        failing('/wrong', () => KernelErrors.invalidRequest()),
+      );
+    },
+  });
+  const slow = testPlugin('slow', { setup: () => opened });
+  const starting = startTestGateway({ plugins: [quick, slow], env: { SAAS_API_PORT: String(port) } });
+  const ask = (path: string) => send(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+  await until(async () => (await ask('/wrong'))?.status === 400);
+  const after = async (path: string) => (await ask(path))?.headers.get('retry-after');
+  const all = () => Promise.all(['/away', '/timed', '/never', '/wrong'].map(after));
+  t.deepEqual(await all(), ['1', '5', null, null]);
+  open();
+  await using _gateway = await starting;
+  t.deepEqual(await all(), [null, '5', null, null]);
 });
 
 test('a request that came before its route is 503, too, when it is answered after the start', async (t) => {
