@@ -6,6 +6,7 @@ import { describeConfig } from '../foundation/config/describe-config.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { KernelVariables } from '../foundation/config/kernel-variables.ts';
+import { isMissing, type PathVariable } from '../foundation/config/missing-paths.ts';
 import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
 import { unreadVariables } from '../foundation/config/unread-variables.ts';
 import { kernelRegistrations } from '../foundation/gateway-tables.ts';
@@ -54,7 +55,11 @@ async function look(env: Environment, hide: (secret: string) => void): Promise<r
         ...(rehearsal.value?.doubts ?? []),
       ].join('; '),
     ),
-    finding(file, gatewayFile.problems, gatewayFile.value?.exists ? 'valid' : 'not there: all defaults'),
+    finding(
+      file,
+      gatewayFile.problems,
+      gatewayFile.value?.exists ? 'valid' : `not there${hint('SVC_CONFIG', env)}: all defaults`,
+    ),
   ];
   if (settings === undefined) return [...found, skipped('plugins'), skipped('servers')];
   const { findings: plugins, registrations } = rehearsal.value ?? {
@@ -88,14 +93,20 @@ async function rehearsed(
   const { plugins, problems, resources, registrations, variables, doubts } = rehearsal;
   const findings = [
     finding('plugins', problems, plugins.join(', ')),
-    resourceFinding(agentsDir, resources, problems.length === 0),
+    resourceFinding(agentsDir, resources, problems.length === 0, env),
   ];
   return { findings, registrations, variables, doubts };
 }
 
-function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {
+function resourceFinding(
+  folder: string,
+  files: readonly FileReport[],
+  arePluginsRight: boolean,
+  env: Environment,
+): Finding {
   // It may come later, so it is not wrong; a misspelt name has to be seen all the same.
-  if (!existsSync(folder)) return finding(folder, [], 'not there: no resources');
+  if (!existsSync(folder))
+    return finding(folder, [], `not there${hint('SVC_AGENTS_DIR', env)}: no resources`);
   const documents = files.flatMap((file) => file.documents);
   const problems = [...files, ...documents.filter(isWrong)].flatMap((one) => one.problems);
   const lines = problems.map((problem) =>
@@ -106,6 +117,11 @@ function resourceFinding(folder: string, files: readonly FileReport[], arePlugin
   if (waiting > 0 && lines.length === 0 && !arePluginsRight) return skipped(folder);
   const rest = waiting === 0 ? '' : `, ${waiting} wait for plugins that do not run`;
   return finding(folder, lines, `${live} resources${rest}`);
+}
+
+/** Whoever names what is not there may have misspelt it. */
+function hint(variable: PathVariable, env: Environment): string {
+  return isMissing(variable, env) ? `, although ${variable} names it` : '';
 }
 
 async function problemsOf<T>(

@@ -8,6 +8,7 @@ import { innerFolderOf } from '../foundation/code/error-place.ts';
 import { type AcpToken, ensureAcpToken, warnOfWeakToken } from '../foundation/config/acp-token.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
+import { warnOfMissing } from '../foundation/config/missing-paths.ts';
 import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
 import { createLogger, type Logging } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from './access/identity.ts';
@@ -34,6 +35,7 @@ async function main(): Promise<void> {
     secrets: acpToken.token === undefined ? [] : [acpToken.token],
   });
   const log = logging.logger;
+  warnOfMissing(env, log);
   const crashes = openCrashRecord(path.join(settings.dataDir, 'plugin-crashes.json'), systemClock);
   const running: Running = { settings, crashes, logging };
   process.on('uncaughtException', (err) => void crash(running, err));

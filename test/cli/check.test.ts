@@ -195,10 +195,12 @@ test('mistakes in agents.d are told with file and line, a missing secret too, an
   t.notRegex(stdout, /good\.yaml|a-secret-that-is-there/);
 });
 
-test('a folder of resources that is not there is told as such', async (t) => {
-  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], { SVC_AGENTS_DIR: 'modles' });
+test('a file and a folder that variables name and that are not there are told as such', async (t) => {
+  const named = { SVC_AGENTS_DIR: 'modles', SVC_CONFIG: 'gatway.yaml' };
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], named);
   t.is(code, 0);
-  t.regex(stdout, /^ok {7}modles: not there: no resources$/m);
+  t.regex(stdout, /^ok {7}modles: not there, although SVC_AGENTS_DIR names it: no resources$/m);
+  t.regex(stdout, /^ok {7}gatway.yaml: not there, although SVC_CONFIG names it: all defaults$/m);
 });
 
 test('a misspelled kind in agents.d is wrong, one of a plugin that is left out is not', async (t) => {

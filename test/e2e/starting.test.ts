@@ -2,6 +2,7 @@ import test from 'ava';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { freePort } from '../support/free-port.ts';
+import { FEW_PLUGINS, startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
 import { send } from '../support/request.ts';
 import { until } from '../support/until.ts';
@@ -95,4 +96,21 @@ test('a request that came before its route is 503, too, when it is answered afte
   const codes = (await Promise.all(early)).map((one) => one?.body.code);
   t.true(codes.includes('gateway.starting'));
   t.false(codes.includes('path.not-found'));
+});
+
+test('the log of a start warns of a file that a variable names and that is not there', async (t) => {
+  const gateway = await startGatewayProcess(t, await temporaryFolder(t), {
+    ...FEW_PLUGINS,
+    SVC_CONFIG: 'gatway.yaml',
+  });
+  const lines = gateway.logs().filter(({ msg }) => String(msg).startsWith('SVC_'));
+  t.deepEqual(
+    lines.map(({ level, msg }) => [level, msg]),
+    [
+      [
+        'warn',
+        'SVC_CONFIG names gatway.yaml, which is not there: all plugins have their defaults until it is',
+      ],
+    ],
+  );
 });
