@@ -22,7 +22,8 @@ export { type BackoffBounds, backoffDelay, parseRetryAfter } from '../foundation
 export { Bulkhead } from '../foundation/base/bulkhead.ts';
 export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
-export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts';
+export type { Lifetime, LinkedSignal, SignalSource } from '../foundation/base/deadline.ts';
+export { DeadlineError, linkSignals, orAborted, startLifetime, within } from '../foundation/base/deadline.ts';
 export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export { causesOf, messageOf } from '../foundation/base/failure.ts';
 export { withFirst } from '../foundation/base/first-item.ts';

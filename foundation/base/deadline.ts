@@ -45,33 +45,62 @@ export async function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): P
   }
 }
 
-/** How long one task may go on. */
-export interface Lifetime extends Disposable {
-  /** Aborts with the caller's reason, the error of the deadline, or what `abort` was given: the first counts. */
+/** A signal that others abort. */
+export interface LinkedSignal extends Disposable {
+  /** Aborts with the reason of the first of the others that does, or with what `abort` was given before. */
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
-  /** Takes the deadline off; the caller's signal still counts. */
-  stopTimer(): void;
-  /** Lets go of timer and caller, as its disposal does. Calling again changes nothing. */
+  /** Lets go of the others, as its disposal does. Calling again changes nothing. */
   end(): void;
 }
 
-/** Begins one: until the caller's signal aborts, or `milliseconds` are over, which is the error `overdue`. */
-export function startLifetime(
-  caller: AbortSignal | undefined,
-  milliseconds: number,
-  overdue: () => Error,
-): Lifetime {
+/** What aborts another signal: with its reason, or with what becomes of that. */
+export type SignalSource =
+  | AbortSignal
+  | undefined
+  | readonly [source: AbortSignal, reasonOf: (reason: unknown) => unknown];
+
+/**
+ * A signal that is aborted with any of these, until it is let go of. Where that time is known it takes the place of
+ * `AbortSignal.any`: Node watches the signals of that, and those of `AbortSignal.timeout`, with a
+ * `FinalizationRegistry`, and what one watches outlives V8's collections of the young generation, with all that the
+ * listeners refer to, here a whole turn of an agent.
+ */
+export function linkSignals(...sources: readonly SignalSource[]): LinkedSignal {
   const controller = new AbortController();
-  const giveUp = () => controller.abort(caller?.reason);
-  const timer = setTimeout(() => controller.abort(overdue()), Math.min(milliseconds, LONGEST_DELAY_MS));
+  const abort = (reason: unknown) => controller.abort(reason);
+  const links: (() => void)[] = [];
+  for (const source of sources) {
+    if (source === undefined) continue;
+    const [signal, reasonOf] = source instanceof AbortSignal ? [source, unchanged] : source;
+    const follow = () => abort(reasonOf(signal.reason));
+    if (signal.aborted) follow();
+    else signal.addEventListener('abort', follow, { once: true });
+    links.push(() => signal.removeEventListener('abort', follow));
+  }
+  const end = () => {
+    for (const unlink of links.splice(0)) unlink();
+  };
+  return { signal: controller.signal, abort, end, [Symbol.dispose]: end };
+}
+
+const unchanged = (reason: unknown) => reason;
+
+/** How long one task may go on: its signal aborts with the caller's, or with the error of the deadline. */
+export interface Lifetime extends LinkedSignal {
+  /** Takes the deadline off; the caller's signal still counts. */
+  stopTimer(): void;
+}
+
+/** Begins one: until the caller's signal aborts, or `milliseconds` are over, which is the error `overdue`. */
+export function startLifetime(caller: SignalSource, milliseconds: number, overdue: () => Error): Lifetime {
+  const linked = linkSignals(caller);
+  const { signal, abort } = linked;
+  const timer = setTimeout(() => abort(overdue()), Math.min(milliseconds, LONGEST_DELAY_MS));
   const stopTimer = () => clearTimeout(timer);
   const end = () => {
     stopTimer();
-    caller?.removeEventListener('abort', giveUp);
+    linked.end();
   };
-  if (caller?.aborted) giveUp();
-  else caller?.addEventListener('abort', giveUp, { once: true });
-  const abort = (reason: unknown) => controller.abort(reason);
-  return { signal: controller.signal, abort, stopTimer, end, [Symbol.dispose]: end };
+  return { signal, abort, stopTimer, end, [Symbol.dispose]: end };
 }

@@ -88,6 +88,7 @@ export function createDispatchingServer(
     // grpc-js takes what no timer can hold for a deadline that is over, and clients that want none often send one of
     // years.
     if (deadlineOf(headers['grpc-timeout']) > LONGEST_DELAY_MS) delete headers['grpc-timeout'];
+    (stream as ServerHttp2Stream).once('close', letGo);
     take.call(server, interceptors, stream, headers);
   };
   internals._retrieveHandler = (path) => ({
@@ -99,6 +100,16 @@ export function createDispatchingServer(
   });
   return server;
 }
+
+/**
+ * Lets go of all that listens to a stream that is over. Node keeps the streams of a connection in a Map, of which dead
+ * tables keep some in the old generation (`foundation/base/transient.ts` says why), and with them their whole calls.
+ */
+function letGo(this: ServerHttp2Stream): void {
+  this.removeAllListeners().on('error', ignore);
+}
+
+function ignore(): void {}
 
 /**
  * The servers of HTTP/2 below a server, of its addresses and injectors: those with TLS report clients that they refuse.

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { DeadlineError, orAborted } from '../base/deadline.ts';
+import { DeadlineError, linkSignals, orAborted } from '../base/deadline.ts';
 import { GatewayError } from '../base/gateway-error.ts';
 import { lacksOffer, offerNamed } from '../base/offers.ts';
 import { forEachLimited } from '../base/semaphore.ts';
@@ -74,7 +74,8 @@ export function openProvidedStore(parts: ProvidedStoreParts): ObjectStore {
   async function put(key: string, body: ObjectBody, options: StorePutOptions): Promise<ObjectInfo> {
     const { contentType, ifAbsent = false, ifMatch, signal: caller } = options;
     const store = live();
-    const idle = new AbortController();
+    using idle = linkSignals(caller);
+    const { signal } = idle;
     const stop = () => idle.abort(new DeadlineError(`${name} stood still`));
     let timer: NodeJS.Timeout | undefined;
     // While the caller's body is waited for, the store has nothing to do.
@@ -88,7 +89,6 @@ export function openProvidedStore(parts: ProvidedStoreParts): ObjectStore {
       objectMode: false,
     });
     source.on('error', () => {});
-    const signal = caller === undefined ? idle.signal : AbortSignal.any([idle.signal, caller]);
     resume();
     try {
       const asked = (async () => store.put(key, source, { contentType, ifAbsent, ifMatch, signal }))();

@@ -1,3 +1,5 @@
+import { linkSignals } from 'agent-gateway';
+
 /** Hands an event to the reader; resolves when the reader has taken it, rejects when the work is over. */
 export type Emit<E> = (event: E) => Promise<void>;
 
@@ -10,8 +12,8 @@ export async function* eventsOf<E>(
   caller: AbortSignal,
   work: (emit: Emit<E>, signal: AbortSignal, stop: (reason: unknown) => void) => Promise<void>,
 ): AsyncGenerator<E, void> {
-  const end = new AbortController();
-  const signal = AbortSignal.any([caller, end.signal]);
+  using end = linkSignals(caller);
+  const { signal } = end;
   const waiting: { readonly event: E; readonly taken: () => void; readonly refused: (r: unknown) => void }[] =
     [];
   let wake = () => {};

@@ -1,4 +1,11 @@
-import { type Clock, GatewayError, type Logger, orAborted, redactJsonTextWith } from 'agent-gateway';
+import {
+  type Clock,
+  GatewayError,
+  type Logger,
+  orAborted,
+  redactJsonTextWith,
+  startLifetime,
+} from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
@@ -206,10 +213,9 @@ async function attempt(
 ): Promise<Attempt> {
   const start = clock.monotonic();
   const timeoutMs = Math.min(tool.timeoutMs ?? TOOL_TIMEOUT, MOST_MS);
-  const late = `The tool did not finish within ${timeoutMs / 1000} s.`;
-  const overdue = new AbortController();
-  const signal = AbortSignal.any([context.signal, overdue.signal]);
-  const timer = setTimeout(() => overdue.abort(new Error(late)), timeoutMs);
+  const overdue = new Error(`The tool did not finish within ${timeoutMs / 1000} s.`);
+  using life = startLifetime(context.signal, timeoutMs, () => overdue);
+  const { signal } = life;
   const result = (content: string, status: ReceiptStatus): Attempt => {
     const durationMs = Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
     return { content, status, durationMs };
@@ -231,10 +237,8 @@ async function attempt(
     signal.throwIfAborted();
     return await orAborted(invoke(), signal);
   } catch {
-    if (signal.reason === overdue.signal.reason) return result(`Error: ${late}`, 'timeout');
+    if (signal.reason === overdue) return result(`Error: ${overdue.message}`, 'timeout');
     return { ...result('The call was cancelled.', 'error'), isAborted: true };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

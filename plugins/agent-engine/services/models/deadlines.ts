@@ -1,4 +1,4 @@
-import type { Clock } from 'agent-gateway';
+import { type Clock, startLifetime as startSignal } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 
 /** The deadlines of a model call, in milliseconds. Each one that passes is a `model.timeout` with its own sentence. */
@@ -45,20 +45,12 @@ export interface Lifetime extends Disposable {
  * when the call is over: it holds a timer and a listener on the caller's signal.
  */
 export function startLifetime(caller: AbortSignal, totalMs: number, clock: Clock): Lifetime {
-  const end = new AbortController();
   const deadline = clock.monotonic() + totalMs;
-  const onCallerAbort = () => end.abort(ModelErrors.aborted());
-  const timer = setTimeout(() => {
-    end.abort(ModelErrors.timeout(`The model call took longer than ${inSeconds(totalMs)}.`));
-  }, totalMs);
-  if (caller.aborted) onCallerAbort();
-  else caller.addEventListener('abort', onCallerAbort, { once: true });
+  const late = () => ModelErrors.timeout(`The model call took longer than ${inSeconds(totalMs)}.`);
+  const life = startSignal([caller, () => ModelErrors.aborted()], totalMs, late);
   return {
-    signal: end.signal,
+    signal: life.signal,
     remaining: () => deadline - clock.monotonic(),
-    [Symbol.dispose]() {
-      clearTimeout(timer);
-      caller.removeEventListener('abort', onCallerAbort);
-    },
+    [Symbol.dispose]: life.end,
   };
 }

@@ -1,4 +1,13 @@
-import { type Clock, type Ids, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
+import {
+  type Clock,
+  type Ids,
+  type Logger,
+  lacksOffer,
+  linkSignals,
+  offerNamed,
+  orAborted,
+  within,
+} from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
@@ -77,15 +86,13 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       const { signal } = life;
       const next = <T>(work: Promise<T>) =>
         within(timeouts.idleMs, 'the model provider', orAborted(work, signal));
-      const left = new AbortController();
+      using left = linkSignals(signal);
       const soundChoices = createSoundChoices(newId);
       let open: AsyncIterator<ChatChunk> | undefined;
       let hasFinished = false;
       try {
         const ready = await next(client());
-        const chunks = ready
-          .stream(request, { ...context, signal: AbortSignal.any([signal, left.signal]) })
-          [Symbol.asyncIterator]();
+        const chunks = ready.stream(request, { ...context, signal: left.signal })[Symbol.asyncIterator]();
         open = chunks;
         for (;;) {
           const { done, value: chunk } = await next(chunks.next());

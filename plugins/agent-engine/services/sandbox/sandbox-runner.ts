@@ -1,5 +1,5 @@
 import type { Clock } from 'agent-gateway';
-import { TransientSet } from 'agent-gateway';
+import { linkSignals, TransientSet } from 'agent-gateway';
 import {
   type Sandbox,
   type SandboxEnd,
@@ -46,7 +46,8 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
 
   async function run(job: SandboxJob): Promise<SandboxResult> {
     checkSize(job);
-    const left = AbortSignal.any([job.signal, closing.signal]);
+    using alive = linkSignals(job.signal, closing.signal);
+    const left = alive.signal;
     const turn = queue.enter(job.tenantId, left);
     measureLoad();
     const leave = await turn.finally(measureLoad);

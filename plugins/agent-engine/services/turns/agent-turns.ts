@@ -1,4 +1,4 @@
-import { type Database, type RowWrite, withFirst } from 'agent-gateway';
+import { type Database, linkSignals, type RowWrite, withFirst } from 'agent-gateway';
 import type { Metering, Sessions, Turns, UsageSource } from '../../../records/contract.ts';
 import {
   type AgentEvent,
@@ -60,8 +60,8 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
     run: (context: RunContext) => AsyncGenerator<AgentEvent, void>,
   ): Promise<AgentTurn> {
     const { conversation, model } = running;
-    const left = new AbortController();
-    const source = run(contextOf(call, conversation, left.signal));
+    const alive = linkSignals(conversation.signal);
+    const source = run(contextOf(call, conversation, alive.signal));
     try {
       const empty = () => TurnErrors.failed('The agent ended without an answer.');
       const events = await withFirst(source, empty, STREAM_BEGINS_MS);
@@ -72,7 +72,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         async [Symbol.asyncDispose]() {
           await using _ = conversation;
           // Events that nobody has begun to read do not end with their reader.
-          left.abort(new Error('the turn was left'));
+          alive.abort(new Error('the turn was left'));
           await source.return();
         },
       };
@@ -118,17 +118,20 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
       const opening = { messages, store, agent, model, contextLength: contextLength(model) };
       const conversation = await conversations.open(call, opening);
       const place = { sessionId: conversation.sessionId ?? '', agent: agent ?? '' };
-      const run = async function* (context: RunContext) {
+      const assertMayBegin = async () => {
         if (pauses === 'allow') await assertNothingOpen(call, place);
-        yield* agents.run({
-          ...request,
-          messages: composeConversation(conversation.history, conversation.messages),
-          preamble: conversation.preamble,
-          secretPreamble: conversation.secretPrompt,
-          context,
-          guards: conversation.guards,
-        });
       };
+      const run = (context: RunContext) =>
+        after(assertMayBegin, () =>
+          agents.run({
+            ...request,
+            messages: composeConversation(conversation.history, conversation.messages),
+            preamble: conversation.preamble,
+            secretPreamble: conversation.secretPrompt,
+            context,
+            guards: conversation.guards,
+          }),
+        );
       return begun(call, { conversation, place, source, model, also }, run);
     },
 
@@ -152,13 +155,14 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         also,
         taken: checkpoints.take({ ...place, checkpointId: checkpoint.id }),
       };
-      const run = async function* (context: RunContext) {
-        // While this call waited for its turn another one may have taken the checkpoint.
+      // While this call waited for its turn another one may have taken the checkpoint.
+      const assertStillOpen = async () => {
         const still = await checkpoints.find(entities(), place);
         if (still?.checkpoint.id !== checkpoint.id) throw TurnErrors.notInterrupted();
-        const { guards } = conversation;
-        yield* agents.resume({ checkpoint, decisions, context, guards });
       };
+      const { guards } = conversation;
+      const run = (context: RunContext) =>
+        after(assertStillOpen, () => agents.resume({ checkpoint, decisions, context, guards }));
       return begun(call, running, run);
     },
 
@@ -179,9 +183,14 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   }
 }
 
-function contextOf(call: ChatCall, conversation: Conversation, left: AbortSignal): RunContext {
+/** The events of a run that begins after something else, and with the first `next()`. */
+async function* after<T>(first: () => Promise<void>, run: () => AsyncIterable<T>): AsyncGenerator<T, void> {
+  await first();
+  yield* run();
+}
+
+function contextOf(call: ChatCall, conversation: Conversation, signal: AbortSignal): RunContext {
   const { principal, requestId, taskClass, traceHeaders, audit, log } = call;
-  const signal = AbortSignal.any([conversation.signal, left]);
   const { sessionId } = conversation;
   return { principal, sessionId, requestId, taskClass, signal, traceHeaders, audit, log };
 }

@@ -1,10 +1,18 @@
-import { type Clock, type Logger, type TenantEntityManager, throttledLog } from 'agent-gateway';
+import {
+  type Clock,
+  DeadlineError,
+  type Logger,
+  startLifetime,
+  type TenantEntityManager,
+  throttledLog,
+} from 'agent-gateway';
 import type { Embeddings, Memory } from '../../contract.ts';
 import { MemoryEntity, type StoredMemory } from '../../store/memories.ts';
 import { type Candidate, fittest, textOf, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
 const DEADLINE_MS = 5000;
+const late = () => new DeadlineError(`the embeddings did not come within ${DEADLINE_MS / 1000} s`);
 /**
  * Memories that one search makes vectors of, those first that share most words with the query; the next searches make
  * vectors of the others, which until then are found by their words.
@@ -40,10 +48,11 @@ export function createMeaning(parts: {
     texts: readonly string[],
   ): Promise<readonly Float32Array[]> {
     if (texts.length === 0) return [];
+    using life = startLifetime(undefined, DEADLINE_MS, late);
     try {
       return await embeddings.embed(
         texts.map((text) => text.slice(0, MAX_TEXT).toWellFormed()),
-        AbortSignal.timeout(DEADLINE_MS),
+        life.signal,
         tenantId,
       );
     } catch (error) {

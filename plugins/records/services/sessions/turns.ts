@@ -7,6 +7,7 @@ import {
   type Lease,
   LeaseErrors,
   type Leases,
+  linkSignals,
 } from 'agent-gateway';
 import {
   type Metering,
@@ -110,8 +111,8 @@ interface BegunTurn {
 function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session, lease }: BegunTurn): Turn {
   const { database, clock } = parts;
   const { principal } = request;
-  const following = turnSignal({ caller: request.signal, lease: lease.signal });
-  const { signal } = following;
+  const alive = linkSignals(request.signal, [lease.signal, leaseReason]);
+  const { signal } = alive;
   /** Committed or released: neither happens twice. */
   let isOver = false;
   return {
@@ -131,33 +132,13 @@ function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session,
     },
     async [Symbol.asyncDispose]() {
       isOver = true;
-      following.letGo();
+      alive.end();
       await lease.release();
     },
   };
 }
 
-/** One signal for the caller and the lease, with a reason that callers understand. */
-function turnSignal({ caller, lease }: { readonly caller: AbortSignal; readonly lease: AbortSignal }): {
-  readonly signal: AbortSignal;
-  readonly letGo: () => void;
-} {
-  const controller = new AbortController();
-  const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
-    const abort = () => controller.abort(reasonOf(source.reason));
-    if (source.aborted) abort();
-    else source.addEventListener('abort', abort);
-    return () => source.removeEventListener('abort', abort);
-  };
-  const followed = [follow(caller, (reason) => reason), follow(lease, leaseReason)];
-  return {
-    signal: controller.signal,
-    letGo: () => {
-      for (const unfollow of followed) unfollow();
-    },
-  };
-}
-
+/** What callers understand. */
 function leaseReason(reason: unknown): GatewayError {
   const isRevoked = LeaseErrors.revoked.is(reason);
   return isRevoked ? SessionErrors.aborted() : SessionErrors.lost(undefined, { cause: reason });

@@ -8,6 +8,7 @@ import {
   KernelErrors,
   type Lease,
   type Leases,
+  linkSignals,
   type RowWrite,
   type Scope,
   TransientMap,
@@ -114,7 +115,7 @@ function createBackgroundChats(parts: BackgroundParts) {
 
       await using opened = new AsyncDisposableStack();
       const lease = opened.use(await hold(leases, principal, id));
-      const signal = AbortSignal.any([stop.signal, lease.signal]);
+      const { signal } = opened.use(linkSignals(stop.signal, lease.signal));
       let session = '';
       const store = async (numbered: NumberedEvents) => {
         await entities().writeTogether([batch(session, numbered)]);

@@ -234,7 +234,7 @@ export function removeContents(objects: Objects): JobHandler<{ readonly ids: rea
 
 /** The first bytes of a stream, and all of it. */
 async function peek(content: Readable): Promise<{ readonly head: Buffer; readonly whole: Readable }> {
-  const pieces = content[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const pieces = content[Symbol.asyncIterator]() as AsyncIterator<Buffer, void>;
   const first: Buffer[] = [];
   let size = 0;
   let next = await pieces.next();
@@ -242,14 +242,20 @@ async function peek(content: Readable): Promise<{ readonly head: Buffer; readonl
     first.push(next.value);
     size += next.value.length;
   }
-  async function* all() {
-    yield* first;
-    for (; next.done !== true; next = await pieces.next()) yield next.value;
-  }
   return {
     head: Buffer.concat(first).subarray(0, SNIFFED),
-    whole: Readable.from(all(), { objectMode: false }),
+    whole: Readable.from(all(first, next, pieces), { objectMode: false }),
   };
+}
+
+/** What was read, and the rest. */
+async function* all<T>(
+  first: readonly T[],
+  next: IteratorResult<T, void>,
+  rest: AsyncIterator<T, void>,
+): AsyncGenerator<T, void> {
+  yield* first;
+  for (let result = next; result.done !== true; result = await rest.next()) yield result.value;
 }
 
 /** Characters of a name. */

@@ -1,4 +1,4 @@
-import { type Clock, type Database, GatewayError, type Ids, type Lease } from 'agent-gateway';
+import { type Clock, type Database, GatewayError, type Ids, type Lease, linkSignals } from 'agent-gateway';
 import type {
   AgentTurn,
   AgentTurnRequest,
@@ -118,7 +118,8 @@ export function createChatRuns({ ends, database, clock, ids }: RunParts) {
    * failed. A chat that was continued waits again in both cases
    */
   return async function carryOut(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<void> {
-    const chat = await settled(work, AbortSignal.any([signal, work.lease.signal]), emit);
+    using alive = linkSignals(signal, work.lease.signal);
+    const chat = await settled(work, alive.signal, emit);
     // A client that closes its stream after the last event may send the next request at once: the lease is released by
     // now.
     if (signal.aborted) return;

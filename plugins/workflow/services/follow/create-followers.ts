@@ -1,4 +1,4 @@
-import { type Events, type Logger, recentMap, TransientMap } from 'agent-gateway';
+import { type Events, type Logger, linkSignals, recentMap, TransientMap } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
@@ -132,10 +132,10 @@ export function createFollowers(parts: FollowersParts) {
      */
     async settled(place: RunPlace, timeoutMs: number, signal: AbortSignal): Promise<RunState | undefined> {
       using watch = enter(place);
-      const timeout = new AbortController();
-      const cancel = timers.after(timeoutMs, () => timeout.abort());
+      using waiting = linkSignals(signal);
+      const cancel = timers.after(timeoutMs, () => waiting.abort(undefined));
       try {
-        return await watch.settled(AbortSignal.any([signal, timeout.signal]));
+        return await watch.settled(waiting.signal);
       } finally {
         cancel();
       }

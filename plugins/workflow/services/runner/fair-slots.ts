@@ -1,3 +1,4 @@
+import { TransientMap } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { RunPlace } from '../../contract/engine.ts';
 export class FairSlots {
   readonly #capacity: number;
   readonly #waiting: { tenants(): Iterable<string> };
-  readonly #held = new Map<string, number>();
+  readonly #held = new TransientMap<string, number>();
   #taken = 0;
 
   /** @param waiting whose runs wait for a slot, in the order in which they are served */

@@ -1,4 +1,4 @@
-import { DeadlineError, GatewayError, orAborted, within } from 'agent-gateway';
+import { DeadlineError, GatewayError, linkSignals, orAborted, within } from 'agent-gateway';
 import { type ChatGuard, GuardErrors, type GuardedChat, type OpenedGuard } from '../../../contract.ts';
 
 /** Milliseconds for an answer of a guard that sets no `timeoutMs`. */
@@ -64,14 +64,14 @@ async function openGuard(
   onEvent: OnGuardEvent,
 ): Promise<GuardAtWork | undefined> {
   const { name, onFailure = 'refuse', timeoutMs = TIMEOUT } = guard;
-  const late = new AbortController();
-  const signal = AbortSignal.any([chat.signal, late.signal]);
+  // Both end with the chat.
+  const { signal, abort } = linkSignals(chat.signal);
   const deadline = Math.min(MAX_TIMEOUT, Math.max(1, timeoutMs));
   let isOut = false;
 
   function failed(direction: 'input' | 'output', cause: unknown): undefined {
     chat.signal.throwIfAborted();
-    if (cause instanceof DeadlineError) late.abort(cause);
+    if (cause instanceof DeadlineError) abort(cause);
     onEvent(name, direction, 'failed', cause);
     if (onFailure === 'pass') {
       isOut = true;
