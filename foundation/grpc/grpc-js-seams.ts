@@ -1,11 +1,14 @@
 import {
   constants,
+  type ServerOptions as Http2Options,
   type Http2SecureServer,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
 import {
+  type ConnectionInjector,
   Server,
+  type ServerCredentials,
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
   type ServerOptions,
@@ -36,7 +39,7 @@ interface Handler {
 interface ServerInternals {
   readonly http2Servers?: ReadonlyMap<Http2SecureServer, unknown>;
   /** What its servers of HTTP/2 are made with. */
-  readonly commonServerOptions?: object;
+  commonServerOptions?: object;
   /** Finds the handler of a call; grpc-js itself answers where there is none. */
   _retrieveHandler?: (path: string) => Handler | null;
   /** Takes a call that has come in. */
@@ -47,12 +50,6 @@ interface ServerInternals {
 interface CallInternals {
   readonly stream?: ServerHttp2Stream;
 }
-
-/**
- * Calls that a client may cancel on one connection: at once, and in each second after that. One that cancels more is
- * disconnected. Node would take 1,000 at once, which occupy the process before anybody else is served.
- */
-const RESETS = { streamResetBurst: 256, streamResetRate: 100 };
 
 /**
  * A server without methods of its own: every call, whatever it asks for, is given to `accept` in the turn in which it
@@ -83,7 +80,6 @@ export function createDispatchingServer(
   ) {
     throw new Error('this version of @grpc/grpc-js looks up its methods in another way');
   }
-  Object.assign(commonServerOptions, RESETS);
   internals._streamHandler = (interceptors, stream, headers) => {
     // grpc-js takes what no timer can hold for a deadline that is over, and clients that want none often send one of
     // years.
@@ -99,6 +95,17 @@ export function createDispatchingServer(
     path,
   });
   return server;
+}
+
+/** Takes connections for a server, which it serves by HTTP/2 with these options. */
+export function injectorOf(
+  server: Server,
+  credentials: ServerCredentials,
+  options: Http2Options,
+): ConnectionInjector {
+  const internals = server as unknown as ServerInternals;
+  internals.commonServerOptions = { ...internals.commonServerOptions, ...options };
+  return server.createConnectionInjector(credentials);
 }
 
 /**

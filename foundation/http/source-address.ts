@@ -34,6 +34,21 @@ export function createSourceAddress(
   };
 }
 
+/** Of a network for documentation, so that nobody has it. */
+const NOBODY = '192.0.2.1';
+
+/**
+ * True for a connection of a trusted proxy, which brings what many clients ask for.
+ *
+ * @param sourceAddress that of `createSourceAddress`
+ */
+export function isTrustedProxy(
+  sourceAddress: (request: AddressedRequest) => string,
+  socket: AddressedRequest['socket'],
+): boolean {
+  return sourceAddress({ socket, headers: { 'x-forwarded-for': NOBODY } }) === NOBODY;
+}
+
 /**
  * What one caller is limited by: an IPv4 address, or the /64 network of an IPv6 address, which one subscriber owns
  * whole.

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Server } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../../foundation/base/in-flight.ts';
 import { CallStream } from '../../foundation/grpc/call-stream.ts';
 import { createDispatchingServer, resetStream, type WireCall } from '../../foundation/grpc/grpc-js-seams.ts';
-import { logRefusedClients, type Tls } from '../../foundation/grpc/tls.ts';
+import { openIntake } from '../../foundation/grpc/intake.ts';
+import type { Tls } from '../../foundation/grpc/tls.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
 import { createHealth } from './health.ts';
 import { reflectionServices } from './reflection.ts';
@@ -47,7 +48,7 @@ export class GrpcServer {
   readonly #kernels: readonly CompiledService[];
   #table: MethodTable;
   readonly #tls: Tls | undefined;
-  #connections: ConnectionInjector | undefined;
+  #intake: ((socket: Socket) => void) | undefined;
 
   /** @param tls without it connections are not encrypted */
   constructor(options: GrpcServerOptions, tls?: Tls) {
@@ -68,8 +69,8 @@ export class GrpcServer {
 
   /** Serves a connection that was accepted elsewhere. */
   adopt(socket: Socket): void {
-    this.#connections ??= this.#injector();
-    this.#connections.injectConnection(socket);
+    this.#intake ??= openIntake(this.#server, this.#options.chain, this.#tls);
+    this.#intake(socket);
   }
 
   /**
@@ -90,7 +91,7 @@ export class GrpcServer {
    */
   async close(): Promise<void> {
     this.#tls?.close();
-    if (this.#connections === undefined) return;
+    if (this.#intake === undefined) return;
     this.#health.close();
     // Clients that watch health get the new status before their calls are ended.
     await nextTurn();
@@ -104,14 +105,6 @@ export class GrpcServer {
   /** Cuts what is still open. */
   destroy(): void {
     this.#server.forceShutdown();
-  }
-
-  #injector(): ConnectionInjector {
-    const injector = this.#server.createConnectionInjector(
-      this.#tls?.credentials ?? ServerCredentials.createInsecure(),
-    );
-    if (this.#tls !== undefined) logRefusedClients(this.#server, this.#options.chain);
-    return injector;
   }
 
   /** No caller could handle a failure here: the call ends, and the process goes on. */

@@ -3,6 +3,7 @@ import {
   addressGroup,
   createSourceAddress,
   isLoopbackCaller,
+  isTrustedProxy,
 } from '../../../foundation/http/source-address.ts';
 
 const request = (remoteAddress: string | undefined, headers: Record<string, string> = {}) => ({
@@ -110,4 +111,14 @@ test('a browser that shows a page of another site is no loopback caller', (t) =>
     t.true(here({ host, 'sec-fetch-site': site }), site);
   t.false(here({ host, 'sec-fetch-site': 'cross-site' }), 'a frame or an image of another site');
   t.true(here({ host, origin: 'http://localhost:5173', 'sec-fetch-site': 'cross-site' }), 'of this machine');
+});
+
+test('a connection of a trusted proxy is told from that of a client', (t) => {
+  const isProxy = (trusted: string[], remoteAddress: string | undefined) =>
+    isTrustedProxy(createSourceAddress(trusted), { remoteAddress });
+  t.true(isProxy(['10.0.0.0/8'], '10.1.2.3'));
+  t.true(isProxy(['loopback'], '::ffff:127.0.0.1'));
+  t.false(isProxy(['10.0.0.0/8'], '203.0.113.9'));
+  t.false(isProxy(['10.0.0.0/8'], undefined));
+  t.false(isProxy([], '10.1.2.3'));
 });

@@ -1,5 +1,4 @@
 import { connect, constants } from 'node:http2';
-import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
@@ -393,44 +392,4 @@ test('one connection has so many calls open at a time', async (t) => {
   t.is(grpc.inFlight.size, 3);
   open();
   for (const { code } of await Promise.all(calls)) t.is(code, 'OK');
-});
-
-/** A frame of HTTP/2. */
-function http2Frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-test('a connection that cancels calls without end is closed, one that cancels all that it may have is not', async (t) => {
-  await using grpc = await startGrpc({ services: [notesService()] });
-  const { port, hostname } = new URL(`http://${grpc.server.address}`);
-  const socket = net.connect(Number(port), hostname).on('error', () => undefined);
-  t.teardown(() => socket.destroy());
-  let acknowledged = 0;
-  socket.on('data', (bytes: Buffer) => {
-    if (bytes.includes(http2Frame(6, 1, 0, Buffer.from('answered')))) acknowledged += 1;
-  });
-  const path = Buffer.from('/svc.notes.v1.NotesService/GetNote');
-  // POST, http, :path.
-  const headers = Buffer.concat([Buffer.from([0x83, 0x86, 0x04, path.length]), path]);
-  let next = 1;
-  const cancelled = (calls: number) =>
-    Array.from({ length: calls }, () => {
-      const stream = next;
-      next += 2;
-      return [http2Frame(1, 4, stream, headers), http2Frame(3, 0, stream, Buffer.from([0, 0, 0, 8]))];
-    }).flat();
-  const ping = http2Frame(6, 0, 0, Buffer.from('answered'));
-  const preface = [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, 0, Buffer.alloc(0))];
-
-  socket.write(Buffer.concat([...preface, ...cancelled(250), ping]));
-  await until(() => acknowledged === 1);
-  t.false(socket.closed);
-  socket.write(Buffer.concat([...cancelled(700), ping]));
-  await until(() => socket.closed);
-  t.is((await grpc.client().call('GetNote')).code, 'OK', 'others are served');
 });
