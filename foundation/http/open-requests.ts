@@ -8,7 +8,10 @@ const LOOKS = 3;
 
 /** Which clients are given up. */
 interface SlowClientBounds {
-  /** Milliseconds after which a client that takes nothing of its answer is given up; default a minute. */
+  /**
+   * Milliseconds after which a client that takes nothing of its answer is given up; default a minute. Up to twice as
+   * long where a part of what was written last has gone: Node takes that for a sign of life when the time is over.
+   */
   readonly afterMs?: number;
   /**
    * Bytes of answers that may wait for the clients of a server; default 128 MiB. Where there are more, the clients for
