@@ -5,9 +5,10 @@ import { ServerResponse } from './node-http.ts';
 /** Bytes of an unread body that are read for the sake of the connection; a longer one ends it. */
 const DRAINED = 64 * 1024;
 /**
- * What is still read of a connection after its last answer. It is twice the largest body that a bundled route takes.
+ * What is still read of a connection after its last answer. It is twice the largest body that a bundled route takes
+ * where nothing else is set: a file.
  */
-const LINGER_BYTES = 32 * 1024 * 1024;
+const LINGER_BYTES = 64 * 1024 * 1024;
 /** Milliseconds of that: without a byte, and in all. */
 const LINGER_IDLE = 2_000;
 const LINGER_TIME = 5_000;
