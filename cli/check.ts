@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { unescape as decoded } from 'node:querystring';
+import { lacksOffer, type Offer, offerNamed } from '../foundation/base/offers.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { describeConfig } from '../foundation/config/describe-config.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
@@ -90,12 +91,19 @@ async function rehearsed(
 > {
   const { agentsDir } = settings.services;
   await using rehearsal = await rehearse({ settings, env, withResources: true, onSecret: hide });
-  const { plugins, problems, resources, registrations, variables, doubts } = rehearsal;
+  const { plugins, problems, resources, registrations, variables, doubts, objectStores } = rehearsal;
   const findings = [
-    finding('plugins', problems, plugins.join(', ')),
+    finding('plugins', [...problems, ...storeProblems(settings, objectStores)], plugins.join(', ')),
     resourceFinding(agentsDir, resources, problems.length === 0, env),
   ];
   return { findings, registrations, variables, doubts };
+}
+
+/** Without the store that it names the gateway is never ready. */
+function storeProblems({ services }: KernelSettings, stores: readonly Offer[]): readonly string[] {
+  const { objectStore: url } = services;
+  if (url.form !== 'plugin' || offerNamed(url.name, stores) !== undefined) return [];
+  return [lacksOffer('OBJECT_STORE_URL', url.name, stores)];
 }
 
 function resourceFinding(

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { InFlight } from '../foundation/base/in-flight.ts';
+import type { Offer } from '../foundation/base/offers.ts';
 import type { DoubtfulSettings } from '../foundation/code/doubts.ts';
 import { ConfigurationError, describeProblem } from '../foundation/config/configuration-error.ts';
 import { describeConfig } from '../foundation/config/describe-config.ts';
@@ -20,7 +21,7 @@ import { type Infrastructure, openInfrastructure } from '../foundation/open-infr
 import type { FileReport } from '../foundation/resources/report.ts';
 import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
-import { DoubtfulSettingsPoint } from '../kernel/api/points.ts';
+import { DoubtfulSettingsPoint, ObjectStoresPoint } from '../kernel/api/points.ts';
 import type { Route } from '../kernel/api/route.ts';
 import { openAuthentication } from '../kernel/auth/open-authentication.ts';
 import { pluginRoutes, pluginStatus } from '../kernel/host/admin-routes.ts';
@@ -58,6 +59,8 @@ export interface Rehearsal extends AsyncDisposable {
   readonly plugins: readonly string[];
   /** What settings name and no plugin that would run brings: one line each. */
   readonly doubts: readonly string[];
+  /** The object storage that plugins would bring. */
+  readonly objectStores: readonly Offer[];
   /** The variables of the plugins that are there. */
   readonly variables: readonly string[];
   /** What the kernel, and the plugins that would run, register with the database. */
@@ -160,6 +163,7 @@ export async function rehearse({
     problems: problemsOf(host, file, env, settings.plugins ?? [], only),
     plugins: [...known.keys()],
     doubts: publication.contributions(DoubtfulSettingsPoint.id).flatMap(doubtsOf),
+    objectStores: publication.contributions(ObjectStoresPoint.id) as readonly Offer[],
     variables: host.slots.all.flatMap(({ plugin }) => variablesOf(plugin)),
     registrations: [
       ...kernelRegistrations(),

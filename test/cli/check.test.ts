@@ -328,6 +328,17 @@ test('what settings name and no plugin brings is told as the log of a start tell
   t.notRegex(line, /names usage_records/);
 });
 
+test('an object store that no plugin brings is wrong: the gateway would never be ready', async (t) => {
+  const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
+    OBJECT_STORE_URL: 'plugin://acme/box',
+  });
+  t.is(code, 1);
+  t.regex(
+    stdout,
+    /wrong {4}plugins\n {2}OBJECT_STORE_URL names plugin\/acme\/box, which no plugin that runs offers/,
+  );
+});
+
 test('a data folder that cannot be made is told', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, 'file'), 'in the way');
