@@ -73,7 +73,9 @@ async function main(): Promise<void> {
     print(`${scenario.title.padEnd(28)}${spread(cpu).padEnd(26)}${spread(p99)}`);
 }
 
-/** What one process needs for requests of a kind. It is alone on the machine, but for the benchmark and its provider. */
+/**
+ * What one process needs for requests of a kind. It is alone on the machine, but for the benchmark and its provider.
+ */
 interface Cost {
   /** Microseconds of CPU a request: the median of the rounds. */
   readonly cpu: number;
