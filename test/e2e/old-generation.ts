@@ -1,10 +1,12 @@
+import { renameSync, writeFileSync } from 'node:fs';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /*
- * Imported before a gateway: on SIGUSR2 it prints how many bytes the old generation holds, garbage included, and how
- * many full collections there were, which free such garbage. The first time it collects what the start has left.
+ * Imported before a gateway: on SIGUSR2 it writes into the file `OLD_GENERATION_FILE` how many bytes the old generation
+ * holds, garbage included, and how many full collections there were, which free such garbage. The first time it
+ * collects what the start has left.
  */
 
 // Not by `--expose-gc`: with it the gateway collects by itself whenever it takes the process for idle.
@@ -22,5 +24,7 @@ process.on('SIGUSR2', () => {
   const bytes = getHeapSpaceStatistics()
     .filter(({ space_name }) => !space_name.startsWith('new_'))
     .reduce((sum, { space_used_size }) => sum + space_used_size, 0);
-  process.stdout.write(`${JSON.stringify({ msg: 'old generation', bytes, collections })}\n`);
+  const file = process.env.OLD_GENERATION_FILE!;
+  writeFileSync(`${file}.new`, JSON.stringify({ bytes, collections }));
+  renameSync(`${file}.new`, file);
 });
