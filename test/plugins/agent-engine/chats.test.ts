@@ -1,7 +1,14 @@
+import { getEventListeners } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
-import { access, column, defineEntity, reply, route, writes } from '../../../kernel/index.ts';
-import { type Chats, ChatsRef } from '../../../plugins/agent-engine/contract.ts';
+import { access, column, defineEntity, type Logger, reply, route, writes } from '../../../kernel/index.ts';
+import {
+  type Agents,
+  AgentsRef,
+  ChatGuardsPoint,
+  type Chats,
+  ChatsRef,
+} from '../../../plugins/agent-engine/contract.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
@@ -40,9 +47,9 @@ async function startBot(
   scripts: readonly ProviderScript[],
   env: Readonly<Record<string, string>> = {},
 ) {
-  const given: { chats?: Chats } = {};
+  const given: { chats?: Chats; agents?: Agents; log?: Logger } = {};
   const bot = testPlugin('bot', {
-    needs: { chats: ChatsRef },
+    needs: { chats: ChatsRef, agents: AgentsRef },
     entities: [{ entity: Answered, impersonal: 'answers of a test' }],
     migrations: [
       {
@@ -58,8 +65,14 @@ async function startBot(
       },
     ],
     setup(scope, needed) {
-      const { chats } = needed as { chats: Chats };
-      given.chats = chats;
+      const { chats, agents } = needed as { chats: Chats; agents: Agents };
+      Object.assign(given, { chats, agents, log: scope.log });
+      scope.contribute(ChatGuardsPoint, {
+        name: 'pests',
+        open: () => ({
+          input: (texts) => (texts.some(({ text }) => text === 'pest') ? { refuse: 'No.' } : undefined),
+        }),
+      });
       scope.route(
         route({
           method: 'POST',
@@ -100,7 +113,7 @@ async function startBot(
   t.teardown(gateway.stop);
   const post = (body: object, token = gateway.token) =>
     gateway.request('/v1/bot', { method: 'POST', body, token });
-  return { gateway, provider, post, chats: given.chats! };
+  return { gateway, provider, post, chats: given.chats!, agents: given.agents!, log: given.log! };
 }
 
 test('a chat of a plugin has personality, memories, history, a session and priced usage under the plugin’s name', async (t) => {
@@ -205,4 +218,23 @@ test('a tenant that is not there, or deleted, a source that is no name, and writ
   await gateway.request(`/v1/tenants/${id}`, { method: 'DELETE' });
   await t.throwsAsync(chats.run(chat), { code: 'tenant.not-found' });
   t.is(provider.requests.length, 1);
+});
+
+test('chats that are over leave nothing with a signal that lives on, as that of a plugin', async (t) => {
+  const scripts = Array.from({ length: 4 }, () => stream(['Hi.']));
+  const { chats, agents, log, gateway } = await startBot(t, scripts);
+  const { id } = await gateway.makeTenant();
+  const { signal } = new AbortController();
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const chat = { tenantId: id, userId: 'anna', source: 'bot', signal, messages };
+  await chats.run(chat);
+  await chats.run({ ...chat, store: false });
+  await t.throwsAsync(chats.run({ ...chat, messages: [{ role: 'user', content: 'pest' }], store: false }), {
+    code: 'guard.input-blocked',
+  });
+  t.is(getEventListeners(signal, 'abort').length, 0, 'after chats');
+  const principal = { tenantId: id, identityId: 'anna', userId: 'anna' };
+  const context = { principal, requestId: 'one', signal, log };
+  for await (const _ of agents.run({ messages, pauses: 'refuse', context }));
+  t.is(getEventListeners(signal, 'abort').length, 0, 'after a run');
 });

@@ -1,4 +1,4 @@
-import { GatewayError, isJsonObject, redactJsonTextWith } from 'agent-gateway';
+import { GatewayError, isJsonObject, linkSignals, redactJsonTextWith } from 'agent-gateway';
 import {
   type AgentEvent,
   type AgentResult,
@@ -39,11 +39,11 @@ export function createAgents(parts: AgentsParts): Agents {
   const { agents, guard, openGuards } = parts;
 
   const openFor = (
-    context: RunContext,
+    { principal, sessionId, requestId }: RunContext,
+    signal: AbortSignal,
     agent: string,
     model: string,
   ): ChatGuarding | Promise<ChatGuarding> => {
-    const { principal, sessionId, requestId, signal } = context;
     return openGuards({ ...principal, agent: agent || undefined, model, sessionId, requestId, signal });
   };
 
@@ -79,7 +79,8 @@ export function createAgents(parts: AgentsParts): Agents {
       using lease = await agents.acquire(request.context.principal.tenantId, request.agent);
       const { context, pauses } = request;
       const frame = outermostFrame(lease.value, request);
-      const guards = request.guards ?? (await openFor(context, frame.agent.name, frame.model));
+      using alive = linkSignals(context.signal);
+      const guards = request.guards ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       if (request.guards === undefined) {
         await guard.inspect(request.messages);
         frame.messages.splice(0, frame.known, ...(await guards.input(request.messages)));
@@ -94,7 +95,8 @@ export function createAgents(parts: AgentsParts): Agents {
       // A copy: a resume that fails leaves the checkpoint as it was.
       const { frame, modelCalls, maxModelCalls } = structuredClone(asState(checkpoint));
       checkDecisions(frame, decisions, parts.checkArguments);
-      const guards = opened ?? (await openFor(context, frame.agent.name, frame.model));
+      using alive = linkSignals(context.signal);
+      const guards = opened ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       const words = wordsOf(decisions);
       await guard.inspect(words);
       decide(frame, withWords(decisions, await guards.input(words)));

@@ -1,4 +1,4 @@
-import { type Database, type DurableEvents, GatewayError } from 'agent-gateway';
+import { type Database, type DurableEvents, GatewayError, linkSignals } from 'agent-gateway';
 import {
   type ChatMessage,
   type Metering,
@@ -126,7 +126,9 @@ export function createConversations(parts: ConversationParts): Conversations {
   ): Promise<Conversation> {
     const { messages: given, agent, model, contextLength } = request;
     const { principal, requestId } = call;
-    const signal = turn?.signal ?? call.signal;
+    using opened = new DisposableStack();
+    // The signal of a turn ends with it. That of a caller may live on, with all that listens to it.
+    const signal = turn?.signal ?? opened.use(linkSignals(call.signal)).signal;
     const { sessionId } = turn ?? {};
     const guards = await openGuards({ ...principal, agent, model, sessionId, requestId, signal });
     const messages = await guards.input(given);
@@ -138,6 +140,7 @@ export function createConversations(parts: ConversationParts): Conversations {
         : await preambles.of(call.principal, budget.preambleTokens, lastSaid(messages, history));
     let end: 'open' | 'kept' | 'over' = 'open';
     let failure: unknown;
+    const alive = opened.move();
     return {
       messages,
       guards,
@@ -158,6 +161,7 @@ export function createConversations(parts: ConversationParts): Conversations {
         const isFailed = end === 'open';
         const isAborted = signal.aborted;
         end = 'over';
+        alive.dispose();
         await turn?.[Symbol.asyncDispose]();
         if (isFailed) await publishFailure(call, request, sessionId, { error: failure, isAborted });
       },
