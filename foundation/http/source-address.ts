@@ -34,8 +34,8 @@ export function createSourceAddress(
   };
 }
 
-/** Of a network for documentation, so that nobody has it. */
-const NOBODY = '192.0.2.1';
+/** The broadcast address, from which no connection comes: a client that has this one would pass as a proxy. */
+const NOBODY = '255.255.255.255';
 
 /**
  * True for a connection of a trusted proxy, which brings what many clients ask for.

@@ -121,4 +121,10 @@ test('a connection of a trusted proxy is told from that of a client', (t) => {
   t.false(isProxy(['10.0.0.0/8'], '203.0.113.9'));
   t.false(isProxy(['10.0.0.0/8'], undefined));
   t.false(isProxy([], '10.1.2.3'));
+  // Networks for documentation are in use where nobody expects them, in laboratories and containers.
+  for (const address of ['192.0.2.1', '198.51.100.1', '203.0.113.1']) {
+    t.false(isProxy([], address), address);
+    t.false(isProxy(['10.0.0.0/8'], `::ffff:${address}`), address);
+  }
+  t.true(isProxy(['192.0.2.0/24'], '192.0.2.1'));
 });
