@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { messageOf } from '../foundation/base/failure.ts';
 import { InFlight } from '../foundation/base/in-flight.ts';
 import type { Offer } from '../foundation/base/offers.ts';
 import type { DoubtfulSettings } from '../foundation/code/doubts.ts';
@@ -274,8 +275,13 @@ function problemsOf(
   ];
 }
 
+/** A plugin that cannot tell its own keeps nothing else from being told. */
 function doubtsOf(contribution: unknown): readonly string[] {
-  return (contribution as DoubtfulSettings).doubts();
+  try {
+    return [...(contribution as DoubtfulSettings).doubts()];
+  } catch (error) {
+    return [`a plugin could not say what its settings name in vain: ${messageOf(error)}`];
+  }
 }
 
 function variablesOf(plugin: Plugin | undefined): readonly string[] {

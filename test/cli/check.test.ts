@@ -328,6 +328,29 @@ test('what settings name and no plugin brings is told as the log of a start tell
   t.notRegex(line, /names usage_records/);
 });
 
+test('a plugin that cannot tell of its settings keeps nothing else from being told', async (t) => {
+  const folder = await temporaryFolder(t);
+  for (const [name, doubts] of [
+    ['odd', "doubts() { throw new Error('odd broke') }"],
+    ['vague', 'doubts() {}'],
+  ]) {
+    await mkdir(path.join(folder, 'plugins', name!), { recursive: true });
+    await writeFile(
+      path.join(folder, 'plugins', name!, 'plugin.ts'),
+      `import { definePlugin, DoubtfulSettingsPoint } from 'agent-gateway';
+      const setup = (scope) => scope.contribute(DoubtfulSettingsPoint, { ${doubts} });
+      export default definePlugin({ name: '${name}', summary: 'Odd', kernel: '^1.0.0', setup });`,
+    );
+  }
+  const env = { SVC_PLUGIN_DIRS: 'plugins', SANDBOX_MODE: 'plugin/acme/vm' };
+  const { code, stdout } = await outcomeOf(folder, ['check'], env);
+  t.is(code, 0, stdout);
+  const line = stdout.split('\n')[0]!;
+  t.regex(line, /; a plugin could not say what its settings name in vain: odd broke/);
+  t.regex(line, /SANDBOX_MODE names plugin\/acme\/vm/);
+  t.notRegex(line, /; (;|undefined|$)/);
+});
+
 test('an object store that no plugin brings is wrong: the gateway would never be ready', async (t) => {
   const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     OBJECT_STORE_URL: 'plugin://acme/box',
