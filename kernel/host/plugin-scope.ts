@@ -122,9 +122,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     authenticate(authenticator) {
-      if (authenticator.needsBody === true && authenticator.places.length === 0)
-        throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
       refuseMisspelled(`${name}: ${authenticator.name}`, authenticator, ['places', 'needsBody']);
+      if (authenticator.needsBody === true && !authenticator.places?.length)
+        throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
       claim('authenticate', { kind: 'credential', id: authenticator.name }).authenticators.push(
         authenticator,
       );

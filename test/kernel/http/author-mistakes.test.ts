@@ -194,6 +194,20 @@ test('a misspelled member of what the gateway’s own points and kinds take fail
       (scope) => scope.authenticate({ name: 'hook', needBody: true, authenticate: () => undefined } as never),
       'doors: hook: there is no member "needBody", did you mean "needsBody"?',
     ],
+    [
+      'gates',
+      (scope) => {
+        const place = [{ in: 'header', name: 'x-signature' }];
+        scope.authenticate({ name: 'hook', needsBody: true, place, authenticate: () => undefined } as never);
+      },
+      'gates: hook: there is no member "place", did you mean "places"?',
+    ],
+    [
+      'hatches',
+      (scope) =>
+        scope.authenticate({ name: 'hook', needsBody: true, authenticate: () => undefined } as never),
+      'hatches: hook sees bodies, and names no place',
+    ],
   ];
   const plugins = mistakes.map(([name, setup]) => testPlugin(name, { setup }));
   await using gateway = await startTestGateway({ plugins });
