@@ -65,13 +65,15 @@ export function misspelledMember(
 }
 
 /**
- * Refuses options of which one is nearly called as a known one. The compiler says it to authors who ask it.
+ * Refuses options of which one is nearly called as a known one that is missing: an object of a class may have members
+ * of its own beside those that are known. The compiler says it to authors who ask it.
  *
  * @param of what the options are of, for the message
  * @throws TypeError
  */
 export function refuseMisspelled(of: string, options: object, known: readonly string[]): void {
-  const misspelled = misspelledMember(options, known);
+  const missing = known.filter((name) => !(name in options));
+  const misspelled = misspelledMember(options, known, missing);
   if (misspelled !== undefined) throw new TypeError(`${of}: ${misspelled}`);
 }
 

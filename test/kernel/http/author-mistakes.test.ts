@@ -215,6 +215,32 @@ test('a misspelled member of what the gateway’s own points and kinds take fail
     t.is((await gateway.request(`/admin/v1/plugins/${name}`)).body.reason, reason);
 });
 
+test('kinds and credentials may be of classes, whose own members have names like theirs', async (t) => {
+  class Notes {
+    readonly kind = 'Note';
+    readonly summary = 'A note';
+    readonly spec = Type.Object({});
+    readonly built = new Set<number>();
+    readonly checks = 0;
+    check = () => [];
+    build = () => this.built.size;
+  }
+  class Hook {
+    readonly name = 'hook';
+    readonly places = [{ in: 'header', name: 'x-signature' }] as const;
+    readonly place = 'x-signature';
+    authenticate = () => undefined;
+  }
+  const classy = testPlugin('classy', {
+    setup(scope) {
+      scope.kind(new Notes());
+      scope.authenticate(new Hook());
+    },
+  });
+  await using gateway = await startTestGateway({ plugins: [classy] });
+  t.like((await gateway.request('/admin/v1/plugins/classy')).body, { state: 'active' });
+});
+
 test('a definition with a member that there is not is refused, also in a test of its author', async (t) => {
   const silent = { ...testPlugin('silent'), rotues: [] };
   const newer = { ...testPlugin('newer', { kernel: '^9.0.0' }), rotues: [] };
