@@ -97,13 +97,13 @@ export function createConversations(parts: ConversationParts): Conversations {
   const open: Conversations['open'] = async (call, request) => {
     const { principal, isAdmin, sessionId, maxSessions, signal } = call;
     await guard.inspect(request.messages);
-    if (!request.store) return conversation(call, undefined, request);
-    const kept = keptMessages(request.messages, guard);
-    const turn = await turns.begin({ principal, isAdmin, sessionId, maxSessions, signal });
+    const kept = request.store ? keptMessages(request.messages, guard) : [];
+    const begin = () => turns.begin({ principal, isAdmin, sessionId, maxSessions, signal });
+    const place = request.store ? inTurn(await begin()) : outside(signal);
     try {
-      return await conversation(call, turn, request, kept);
+      return await conversation(call, place, request, kept);
     } catch (error) {
-      await turn[Symbol.asyncDispose]();
+      await place.letGo();
       throw error;
     }
   };
@@ -120,15 +120,12 @@ export function createConversations(parts: ConversationParts): Conversations {
 
   async function conversation(
     call: ChatCall,
-    turn: Turn | undefined,
+    { turn, signal, letGo }: Place,
     request: ConversationRequest,
-    kept: readonly ChatMessage[] = [],
+    kept: readonly ChatMessage[],
   ): Promise<Conversation> {
     const { messages: given, agent, model, contextLength } = request;
     const { principal, requestId } = call;
-    using opened = new DisposableStack();
-    // The signal of a turn ends with it. That of a caller may live on, with all that listens to it.
-    const signal = turn?.signal ?? opened.use(linkSignals(call.signal)).signal;
     const { sessionId } = turn ?? {};
     const guards = await openGuards({ ...principal, agent, model, sessionId, requestId, signal });
     const messages = await guards.input(given);
@@ -140,7 +137,6 @@ export function createConversations(parts: ConversationParts): Conversations {
         : await preambles.of(call.principal, budget.preambleTokens, lastSaid(messages, history));
     let end: 'open' | 'kept' | 'over' = 'open';
     let failure: unknown;
-    const alive = opened.move();
     return {
       messages,
       guards,
@@ -161,14 +157,31 @@ export function createConversations(parts: ConversationParts): Conversations {
         const isFailed = end === 'open';
         const isAborted = signal.aborted;
         end = 'over';
-        alive.dispose();
-        await turn?.[Symbol.asyncDispose]();
+        await letGo();
         if (isFailed) await publishFailure(call, request, sessionId, { error: failure, isAborted });
       },
     };
   }
 
   return { open };
+}
+
+/** Where a conversation takes place. */
+interface Place {
+  /** Undefined where it is not stored. */
+  readonly turn: Turn | undefined;
+  /** Ends with the conversation, for all that listens to it. */
+  readonly signal: AbortSignal;
+  letGo(): PromiseLike<void>;
+}
+
+function inTurn(turn: Turn): Place {
+  return { turn, signal: turn.signal, letGo: () => turn[Symbol.asyncDispose]() };
+}
+
+function outside(caller: AbortSignal): Place {
+  const { signal, end } = linkSignals(caller);
+  return { turn: undefined, signal, letGo: async () => end() };
 }
 
 /** Texts of the user that say what a conversation is about now. */
