@@ -6,7 +6,7 @@ import { assertOutsideTransaction, openDatabase } from '../foundation/data/datab
 import { createFailureLog } from '../foundation/errors/failure-log.ts';
 import { BodyBudget } from '../foundation/http/body-budget.ts';
 import { createRefuseConnection } from '../foundation/http/refusals.ts';
-import { createSourceAddress } from '../foundation/http/source-address.ts';
+import { createIsTrustedProxy, createSourceAddress } from '../foundation/http/source-address.ts';
 import { createRateLimits } from '../foundation/limits/rate-limits.ts';
 import { createStreamLimit } from '../foundation/limits/stream-limit.ts';
 import { createReadiness, type Probe } from '../foundation/observability/readiness.ts';
@@ -159,6 +159,7 @@ function chainServices(
     access: logging.access,
     logFailure: createFailureLog(log, clock),
     sourceAddress: createSourceAddress(settings.trustedProxies),
+    isTrustedProxy: createIsTrustedProxy(settings.trustedProxies),
     streams: createStreamLimit(settings.maxStreamsPerUser),
     credentials: createCredentialWatch(authentication, tenants),
   };

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
-import { type AddressedRequest, isTrustedProxy } from '../http/source-address.ts';
+import type { AddressedRequest } from '../http/source-address.ts';
 import { injectorOf } from './grpc-js-seams.ts';
 import { logRefusedClients, type Tls } from './tls.ts';
 
@@ -17,7 +17,7 @@ const RESETS_OF_PROXY = { streamResetBurst: 1e9, streamResetRate: 1e9 };
 
 /** What of the chain's services decides how a connection is served, and hears of those that are refused. */
 type Services = Parameters<typeof logRefusedClients>[1] & {
-  readonly sourceAddress: (request: AddressedRequest) => string;
+  isTrustedProxy(socket: AddressedRequest['socket']): boolean;
 };
 
 /**
@@ -35,7 +35,7 @@ export function openIntake(
   const ofClients = injectorOf(server, credentials, RESETS);
   if (tls !== undefined) logRefusedClients(server, services);
   return (socket) => {
-    const intake = isTrustedProxy(services.sourceAddress, socket) ? ofProxies : ofClients;
+    const intake = services.isTrustedProxy(socket) ? ofProxies : ofClients;
     intake.injectConnection(socket);
   };
 }

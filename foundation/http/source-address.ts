@@ -34,19 +34,17 @@ export function createSourceAddress(
   };
 }
 
-/** The broadcast address, from which no connection comes: a client that has this one would pass as a proxy. */
-const NOBODY = '255.255.255.255';
-
 /**
- * True for a connection of a trusted proxy, which brings what many clients ask for.
+ * Makes the function that tells connections of trusted proxies, which bring what many clients ask for, from others.
  *
- * @param sourceAddress that of `createSourceAddress`
+ * @param trustedProxies as for `createSourceAddress`
+ * @throws TypeError naming the entry that is no address
  */
-export function isTrustedProxy(
-  sourceAddress: (request: AddressedRequest) => string,
-  socket: AddressedRequest['socket'],
-): boolean {
-  return sourceAddress({ socket, headers: { 'x-forwarded-for': NOBODY } }) === NOBODY;
+export function createIsTrustedProxy(
+  trustedProxies: readonly string[],
+): (socket: AddressedRequest['socket']) => boolean {
+  const trust = proxyAddr.compile(trustedProxies);
+  return ({ remoteAddress }) => remoteAddress !== undefined && trust(remoteAddress, 0);
 }
 
 /**

@@ -40,6 +40,7 @@ export interface ChainServices extends HandlerServices {
   readonly clock: Clock;
   readonly ids: Ids;
   sourceAddress(request: AddressedRequest): string;
+  isTrustedProxy(socket: AddressedRequest['socket']): boolean;
   /** False until all plugins had their chance to come. */
   hasStarted(): boolean;
   /** Those of plugins, in order. */

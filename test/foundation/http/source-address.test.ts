@@ -1,9 +1,9 @@
 import test from 'ava';
 import {
   addressGroup,
+  createIsTrustedProxy,
   createSourceAddress,
   isLoopbackCaller,
-  isTrustedProxy,
 } from '../../../foundation/http/source-address.ts';
 
 const request = (remoteAddress: string | undefined, headers: Record<string, string> = {}) => ({
@@ -115,7 +115,7 @@ test('a browser that shows a page of another site is no loopback caller', (t) =>
 
 test('a connection of a trusted proxy is told from that of a client', (t) => {
   const isProxy = (trusted: string[], remoteAddress: string | undefined) =>
-    isTrustedProxy(createSourceAddress(trusted), { remoteAddress });
+    createIsTrustedProxy(trusted)({ remoteAddress });
   t.true(isProxy(['10.0.0.0/8'], '10.1.2.3'));
   t.true(isProxy(['loopback'], '::ffff:127.0.0.1'));
   t.false(isProxy(['10.0.0.0/8'], '203.0.113.9'));

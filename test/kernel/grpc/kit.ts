@@ -11,7 +11,7 @@ import { createFailureLog } from '../../../foundation/errors/failure-log.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { BodyBudget } from '../../../foundation/http/body-budget.ts';
 import { createRefuseConnection } from '../../../foundation/http/refusals.ts';
-import { createSourceAddress } from '../../../foundation/http/source-address.ts';
+import { createIsTrustedProxy, createSourceAddress } from '../../../foundation/http/source-address.ts';
 import { createRateLimits } from '../../../foundation/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../foundation/limits/stream-limit.ts';
 import { openEvents } from '../../../foundation/messages/events/open-events.ts';
@@ -163,6 +163,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     clock,
     ids,
     sourceAddress: createSourceAddress(options.trustedProxies ?? []),
+    isTrustedProxy: createIsTrustedProxy(options.trustedProxies ?? []),
     database,
     streams: createStreamLimit(options.maxStreamsPerUser ?? 0),
     credentials: createCredentialWatch(authentication.chain, authentication.tenants),

@@ -79,7 +79,8 @@ export function createAgents(parts: AgentsParts): Agents {
       using lease = await agents.acquire(request.context.principal.tenantId, request.agent);
       const { context, pauses } = request;
       const frame = outermostFrame(lease.value, request);
-      using alive = linkSignals(context.signal);
+      // For guards that end with this run; those of a conversation end with that.
+      using alive = linkSignals(request.guards === undefined ? context.signal : undefined);
       const guards = request.guards ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       if (request.guards === undefined) {
         await guard.inspect(request.messages);
@@ -95,7 +96,7 @@ export function createAgents(parts: AgentsParts): Agents {
       // A copy: a resume that fails leaves the checkpoint as it was.
       const { frame, modelCalls, maxModelCalls } = structuredClone(asState(checkpoint));
       checkDecisions(frame, decisions, parts.checkArguments);
-      using alive = linkSignals(context.signal);
+      using alive = linkSignals(opened === undefined ? context.signal : undefined);
       const guards = opened ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       const words = wordsOf(decisions);
       await guard.inspect(words);
