@@ -33,13 +33,18 @@ const NEW_FILE_MODE = 0o600;
  * Changes gateway.yaml and returns what it says now. Comments and order stay (indentation is made regular); a missing
  * file is created. The new content replaces the old one atomically, behind a symbolic link too, and keeps its mode.
  * Changes of several processes wait for each other. Rejects with a ConfigurationError, and writes nothing, when the
- * file is invalid before or after the change, or cannot be written.
+ * file is invalid before or after the change, was emptied though `inForce` says something, or cannot be written.
  */
-export function changeGatewayFile(file: string, change: GatewayFileChange): Promise<GatewayFile> {
+export function changeGatewayFile(
+  file: string,
+  change: GatewayFileChange,
+  inForce?: GatewayFile,
+): Promise<GatewayFile> {
   return changes.run(async () => {
     const target = await targetOf(file);
     const changed = async () => {
       const before = await readGatewayText(target);
+      parseGatewayFile(file, before, inForce);
       const text = changeText(file, before, change);
       return { text, isSame: text === before, after: parseGatewayFile(file, text) };
     };
@@ -57,7 +62,6 @@ export function changeGatewayFile(file: string, change: GatewayFileChange): Prom
 }
 
 function changeText(file: string, before: string | undefined, change: GatewayFileChange): string {
-  parseGatewayFile(file, before);
   const { document, value } = parseYaml(file, before ?? '');
   const wanted = mergePatch(value, change);
   if (before !== undefined && isDeepStrictEqual(value, wanted)) return before;

@@ -85,15 +85,18 @@ export const defaultEntry: PluginEntry = Object.freeze({
 });
 
 /**
- * Reads gateway.yaml. A missing file means all defaults. Throws a ConfigurationError with everything that is wrong in
- * it, each with its line, also when the file cannot be read.
+ * Reads gateway.yaml. A missing file means all defaults, and so does an empty one; where `inForce` says anything, an
+ * empty one is refused: a full disk, or an editor that was held up, leaves such a file. Throws a ConfigurationError
+ * with everything that is wrong in it, each with its line, also when the file cannot be read.
  */
-export async function loadGatewayFile(path: string): Promise<GatewayFile> {
-  return parseGatewayFile(path, await readGatewayText(path));
+export async function loadGatewayFile(path: string, inForce?: GatewayFile): Promise<GatewayFile> {
+  return parseGatewayFile(path, await readGatewayText(path), inForce);
 }
 
 /** Like `loadGatewayFile`, of a text that was read already; undefined stands for a missing file. */
-export function parseGatewayFile(path: string, text: string | undefined): GatewayFile {
+export function parseGatewayFile(path: string, text: string | undefined, inForce?: GatewayFile): GatewayFile {
+  const isEmptied = text?.trim() === '' && inForce !== undefined && inForce.plugins.size > 0;
+  if (isEmptied) throw fileError(path, 'is empty; write `plugins: {}` for all defaults, or remove the file');
   const source = parseYaml(path, text ?? '');
   const problems: ConfigurationProblem[] = [];
   const plugins = readPlugins(source, problems);

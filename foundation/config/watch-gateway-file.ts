@@ -24,8 +24,9 @@ export interface WatchTiming {
 
 /**
  * Reports changes of gateway.yaml since `current` was read, until the signal aborts: edits in place, replaced files,
- * swapped links (also a Kubernetes ConfigMap), creation and deletion. Only what matters is reported: not a comment, not
- * the same error twice; after an error the next good content always, as `changed`. `onChange` must not throw.
+ * swapped links (also a Kubernetes ConfigMap), creation and deletion. A file that was emptied is invalid. Only what
+ * matters is reported: not a comment, not the same error twice; after an error the next good content always, as
+ * `changed`. `onChange` must not throw.
  */
 export function watchGatewayFile(
   current: GatewayFile,
@@ -35,13 +36,14 @@ export function watchGatewayFile(
 ): void {
   const { path } = current;
   let good = current;
+  const latest = () => inForce?.() ?? good;
   let failure: string | undefined;
   followStates<Reading>({
     look: async () => ({ states: new Map([[path, await readOnce(path)]]), targets: await wayTo(path) }),
     onChange(_, reading = {}) {
-      const result = parseReading(path, reading);
+      const result = parseReading(path, reading, latest());
       if (result.kind === 'changed') {
-        const isKnown = [good, inForce?.() ?? good].every(({ plugins }) =>
+        const isKnown = [good, latest()].every(({ plugins }) =>
           isDeepStrictEqual(plugins, result.file.plugins),
         );
         const matters = failure !== undefined || !isKnown;
@@ -77,11 +79,11 @@ async function readOnce(path: string): Promise<Reading> {
   }
 }
 
-function parseReading(path: string, reading: Reading): GatewayFileEvent {
+function parseReading(path: string, reading: Reading, inForce: GatewayFile): GatewayFileEvent {
   if (reading.problems !== undefined)
     return { kind: 'invalid', error: new ConfigurationError(reading.problems) };
   try {
-    return { kind: 'changed', file: parseGatewayFile(path, reading.text) };
+    return { kind: 'changed', file: parseGatewayFile(path, reading.text, inForce) };
   } catch (error) {
     if (error instanceof ConfigurationError) return { kind: 'invalid', error };
     throw error;

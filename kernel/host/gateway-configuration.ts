@@ -43,7 +43,8 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       restart: [name],
       found: found === undefined ? [] : [found],
     };
-    const write = () => asFileError(changeGatewayFile(path, { plugins: { [name]: { enabled } } }));
+    const entry = { plugins: { [name]: { enabled } } };
+    const write = () => asFileError(changeGatewayFile(path, entry, host.desired));
     const { drained } = await host.change(change, (make) => exclusively(() => make(write)));
     if (enabled) forgive(name);
     else await drained;
@@ -62,7 +63,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
     try {
       // While it is read, nothing that is not in it yet is made; set-ups may take their time.
       const { changed } = await exclusively(async () => {
-        const desired = await loadGatewayFile(path);
+        const desired = await loadGatewayFile(path, host.desired);
         warnOfUnknown(desired);
         const moved = movedEntries(host.desired, desired);
         const names = new Set([

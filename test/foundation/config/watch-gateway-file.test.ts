@@ -171,6 +171,25 @@ test('a file that is truncated before it is written is never taken for an empty 
   t.false(events.some((event) => disabledIn(event) === ''));
 });
 
+test('a file that was emptied is invalid while it had said something, and all defaults where it had not', async (t) => {
+  const { file } = t.context;
+  await writeFile(file, yaml('a'));
+  const events = await watched(t);
+  await writeFile(file, '\n');
+  await until(() => events.length === 1);
+  await writeFile(file, '# nothing\n');
+  await until(() => events.length === 2);
+  await writeFile(file, '');
+  await writeFile(file, yaml('b'));
+  await until(() => events.length === 3);
+  t.deepEqual(events.map(disabledIn), ['invalid', '', 'b']);
+  const [first] = events;
+  t.regex(
+    first?.kind === 'invalid' ? first.error.message : '',
+    /gateway\.yaml: is empty; write `plugins: \{\}`/,
+  );
+});
+
 test('a change between reading the file and watching it is reported', async (t) => {
   const { file, stop } = t.context;
   await writeFile(file, yaml('a'));

@@ -131,6 +131,21 @@ test('with a broken gateway.yaml nothing is switched, and the answer names file 
   t.is((await gateway.request('/admin/v1/plugins/counter')).body.state, 'active');
 });
 
+test('with a gateway.yaml that was emptied everything stays as it is, and nothing is switched', async (t) => {
+  const { plugin } = counting();
+  const resting = testPlugin('resting', { setup: (scope) => scope.route(publicRoute('/resting', () => 1)) });
+  await using gateway = await startTestGateway({
+    plugins: [plugin, resting],
+    yaml: 'plugins:\n  resting: { enabled: false }\n',
+  });
+  await writeFile(path.join(gateway.folder, 'gateway.yaml'), '');
+  const { status, body } = await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+  t.deepEqual([status, body.code], [409, 'plugin.file-invalid']);
+  t.regex(body.detail, /gateway\.yaml: is empty; write `plugins: \{\}` for all defaults/);
+  t.is((await gateway.request('/admin/v1/plugins/counter')).body.state, 'active');
+  t.is((await gateway.request('/resting')).status, 404);
+});
+
 test('where gateway.yaml cannot be changed nothing is switched, and what was set up for it is undone', async (t) => {
   const { plugin, control } = counting();
   const resting = testPlugin('resting', { setup: (scope) => scope.route(publicRoute('/resting', () => 1)) });
