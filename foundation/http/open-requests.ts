@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Requests that one connection may have open: as many as calls of gRPC. */
@@ -25,6 +25,8 @@ interface SlowClientBounds {
 /** An answer that has not ended. */
 interface OpenAnswer {
   readonly response: ServerResponse;
+  /** Of one that has not begun. */
+  held: IncomingMessage | undefined;
   /** In a row, at which something of it was not taken. */
   looks: number;
 }
@@ -38,43 +40,52 @@ export function answersOn(socket: Socket): readonly ServerResponse[] {
 }
 
 /**
- * Counts a request of a connection until its answer is over. False where too many are open, of which the connection is
- * broken: Node parses at once all that a client has sent, and thousands of requests fit into one packet, of which each
- * takes some KiB before the first is answered.
+ * Lets `serve` answer the requests of a connection one after the other, in which order their answers go out anyway: of
+ * those that a client sends in one go a later one might rely on an earlier one, and together their answers might take
+ * more room than all other clients. Where too many wait, the connection is broken: Node parses at once all that came,
+ * and thousands of requests fit into one packet, of which each takes some KiB before the first is answered.
  */
-export function mayServe(socket: Socket, response: ServerResponse): boolean {
-  const known = openOn.get(socket);
-  const open = known ?? [];
-  if (open.length >= MOST_OPEN) socket.destroy();
-  if (socket.destroyed) return false;
-  if (known === undefined) openOn.set(socket, open);
-  const answer = { response, looks: 0 };
-  open.push(answer);
-  response.once('close', () => open.splice(open.indexOf(answer), 1));
-  return true;
+export function inTurn(serve: RequestListener): RequestListener {
+  const begin = (open: readonly OpenAnswer[]) => {
+    const first = open[0];
+    if (first?.held === undefined) return;
+    const request = first.held;
+    first.held = undefined;
+    serve(request, first.response as Parameters<RequestListener>[1]);
+  };
+  return (request, response) => {
+    const { socket } = request;
+    const known = openOn.get(socket);
+    const open = known ?? [];
+    if (open.length >= MOST_OPEN) socket.destroy();
+    if (socket.destroyed) return;
+    if (known === undefined) openOn.set(socket, open);
+    const answer: OpenAnswer = { response, held: request, looks: 0 };
+    open.push(answer);
+    response.once('close', () => {
+      open.splice(open.indexOf(answer), 1);
+      if (!socket.destroyed) begin(open);
+    });
+    begin(open);
+  };
 }
 
 /**
- * Looks at what a client has not taken of its answers, those that wait for their turn included: how many bytes, and
- * whether one of the answers has waited for so many looks. A connection that is always busy with other answers has no
- * such one.
+ * Looks at what a client has not taken of its answer: how many bytes, and whether it has waited for so many looks. A
+ * connection that is always busy with other answers has none that has.
  */
 function lookAt(socket: Socket) {
-  let bytes = 0;
-  let isSlow = false;
-  for (const answer of openOn.get(socket) ?? []) {
-    const waiting = answer.response.writableLength;
-    bytes += waiting;
-    answer.looks = waiting > 0 ? answer.looks + 1 : 0;
-    isSlow ||= answer.looks >= LOOKS;
-  }
-  return { socket, bytes, isSlow };
+  const answer = openOn.get(socket)?.[0];
+  if (answer === undefined) return { socket, bytes: 0, isSlow: false };
+  const bytes = answer.response.writableLength;
+  answer.looks = bytes > 0 ? answer.looks + 1 : 0;
+  return { socket, bytes, isSlow: answer.looks >= LOOKS };
 }
 
 /**
  * Gives up clients that take nothing of their answers: what an answer is made of, memory or a connection to the object
  * store for example, is others' as well. A client may wait for its answer, and for the next part of it, for as long as
- * it takes. Only for a server that asks `mayServe`.
+ * it takes. Only for a server whose listener is `inTurn`.
  *
  * @param sockets those of `connectionsOf`
  */

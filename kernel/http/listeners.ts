@@ -4,7 +4,7 @@ import { type Address, listen, reachableAt } from '../../foundation/http/address
 import { closeGracefully, connectionsOf } from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import { createServer } from '../../foundation/http/node-http.ts';
-import { answersOn, giveUpSlowClients, mayServe } from '../../foundation/http/open-requests.ts';
+import { answersOn, giveUpSlowClients, inTurn } from '../../foundation/http/open-requests.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
@@ -57,11 +57,10 @@ export class Listeners {
     const current = () => this.#open.get(key)?.table ?? table;
     const { requestTimeout = REQUEST_TIMEOUT, refuse } = this.#options;
     const handle = this.#options.handler(current);
-    const serve: RequestListener = (request, response) => {
-      if (!mayServe(request.socket, response)) return;
+    const serve = inTurn((request, response) => {
       if (this.#isLeaving) response.shouldKeepAlive = false;
       handle(request, response);
-    };
+    });
     const server = createServer(
       {
         requestTimeout,
