@@ -13,6 +13,7 @@ import {
   startInFolder,
   temporaryFolder,
 } from '../../support/gateway-process.ts';
+import { gate } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
 import { eventsOf, startRuntime, toolCalls } from './runtime-gateway.ts';
@@ -360,6 +361,33 @@ test('a chat in the background whose process was killed ends with an error', asy
   const events = eventsOf(String((await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1')).body));
   t.is(events.at(-1)?.event, 'error');
   t.is(events.at(-1)?.data.data.code, 'chat.lost');
+});
+
+test('a chat in the background that is about to begin when the gateway stops gets the drain time, too', async (t) => {
+  const begins = gate();
+  const { script, letGo } = halves();
+  await using provider = await startFakeProvider(async (reply) => {
+    await begins.opened;
+    await script(reply);
+  });
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'agents.d'));
+  await writeFile(path.join(folder, 'agents.d', 'helper.yaml'), AGENT);
+  const env = { SVC_PLUGINS: 'records,agent-engine,runtime', LLM_API_URL: provider.url, LLM_MODEL: 'fake' };
+  const before = await startGatewayProcess(t, folder, env);
+  const left = beginAndLeave({ url: before.url, token: ACP_TOKEN }, 'three');
+  await until(() => provider.requests.length === 1);
+  before.kill('SIGTERM');
+  await until(() => before.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  begins.open();
+  await left;
+  await until(() => before.logs().some(({ msg, status }) => msg === 'request' && status === 499));
+  letGo();
+  t.is((await before.ended).code, 0);
+  const after = await startInFolder(t, folder, env);
+  const { body } = await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1');
+  t.is(textOf(body), 'one two three four five\nsix');
+  t.is(eventsOf(body).at(-1)?.event, 'done');
 });
 
 test('the newest chat of a session is that which began last, whatever the clocks of the replicas show', async (t) => {

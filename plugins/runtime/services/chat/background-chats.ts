@@ -17,6 +17,7 @@ import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contrac
 import { ownerOf, type Principal, SessionDataPoint } from '../../../records/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
 import { ChatEventsTable, deleteEventsIn, insertBatch } from '../../store/chat-events.ts';
+import { createDetachedChats } from '../detached-chats.ts';
 import { identityNote } from '../end-with-credential.ts';
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
 import { a2uiEvents } from './a2ui-events.ts';
@@ -73,7 +74,7 @@ export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundCh
 function createBackgroundChats(parts: BackgroundParts) {
   const { database, leases, clock, ids } = parts;
   const running = new TransientMap<string, Promise<void>>();
-  const stop = new AbortController();
+  const detached = createDetachedChats();
   const readers = createChatReaders({
     ...parts,
     runningHere: (id) => running.get(id),
@@ -98,63 +99,62 @@ function createBackgroundChats(parts: BackgroundParts) {
     }
   }
 
+  async function start(
+    call: ChatCall,
+    begin: (call: ChatCall, also: AlsoWrite) => Promise<AgentTurn>,
+  ): Promise<ChatReading> {
+    const { principal, log } = call;
+    const id = ids.uuid();
+    const entities = () => database.forTenant(principal.tenantId);
+    const batch = (sessionId: string, numbered: NumberedEvents) =>
+      insertBatch({ ...numbered, ...ownerOf(principal), chatId: id, sessionId, createdAt: clock.now() });
+
+    await using opened = new AsyncDisposableStack();
+    const lease = opened.use(await hold(leases, principal, id));
+    const { signal } = opened.use(linkSignals(detached.signal, lease.signal));
+    let session = '';
+    const store = async (numbered: NumberedEvents) => {
+      await entities().writeTogether([batch(session, numbered)]);
+      readers.wake(id);
+    };
+    const events = createEventLog(store, clock);
+    const turn = opened.use(
+      await begin({ ...call, signal }, async (end, sessionId = '') => {
+        await events.written();
+        return [batch(sessionId, events.rest(a2uiEvents({ type: 'end', ...end })))];
+      }),
+    );
+    session = turn.sessionId ?? '';
+    await store({ seq: 0, events: [] });
+
+    const held = opened.move();
+    const done = carryOut({ id, turn, events, signal, store, call })
+      .catch((err: unknown) => {
+        // Another replica has recorded the chat as lost, or the end was committed after all: readers see that
+        // instead.
+        if (!isUniqueViolation(err)) log.error({ err, chat_id: id }, 'the end of a chat was not written');
+      })
+      .finally(() => held.disposeAsync())
+      .finally(() => running.delete(id));
+    running.set(id, detached.add(done));
+    return { chatId: id, sessionId: session, seq: 0 };
+  }
+
   return {
     /**
      * Begins a chat that continues without its client. It can be read when this resolves. Throws what `begin` throws,
      * and `chat.limit`.
      */
-    async start(
-      call: ChatCall,
-      begin: (call: ChatCall, also: AlsoWrite) => Promise<AgentTurn>,
-    ): Promise<ChatReading> {
-      const { principal, log } = call;
-      const id = ids.uuid();
-      const entities = () => database.forTenant(principal.tenantId);
-      const batch = (sessionId: string, numbered: NumberedEvents) =>
-        insertBatch({ ...numbered, ...ownerOf(principal), chatId: id, sessionId, createdAt: clock.now() });
-
-      await using opened = new AsyncDisposableStack();
-      const lease = opened.use(await hold(leases, principal, id));
-      const { signal } = opened.use(linkSignals(stop.signal, lease.signal));
-      let session = '';
-      const store = async (numbered: NumberedEvents) => {
-        await entities().writeTogether([batch(session, numbered)]);
-        readers.wake(id);
-      };
-      const events = createEventLog(store, clock);
-      const turn = opened.use(
-        await begin({ ...call, signal }, async (end, sessionId = '') => {
-          await events.written();
-          return [batch(sessionId, events.rest(a2uiEvents({ type: 'end', ...end })))];
-        }),
-      );
-      session = turn.sessionId ?? '';
-      await store({ seq: 0, events: [] });
-
-      const held = opened.move();
-      const done = carryOut({ id, turn, events, signal, store, call })
-        .catch((err: unknown) => {
-          // Another replica has recorded the chat as lost, or the end was committed after all: readers see that
-          // instead.
-          if (!isUniqueViolation(err)) log.error({ err, chat_id: id }, 'the end of a chat was not written');
-        })
-        .finally(() => held.disposeAsync())
-        .finally(() => running.delete(id));
-      running.set(id, done);
-      return { chatId: id, sessionId: session, seq: 0 };
-    },
+    start: (...asked: Parameters<typeof start>) => detached.add(start(...asked)),
 
     find: readers.find,
     follow: readers.follow,
     hasMore: readers.hasMore,
 
     /** Waits for the chats that this process runs; they fail when `signal` aborts. Ends the readers of others. */
-    async close(signal: AbortSignal): Promise<void> {
+    close(signal: AbortSignal): Promise<void> {
       readers.close();
-      const abort = () => stop.abort(V3ChatErrors.lost('The gateway was stopped'));
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
-      await Promise.all(running.values());
+      return detached.close(signal);
     },
   };
 }

@@ -6,7 +6,6 @@ import {
   LeaseErrors,
   type Leases,
   type TenantEntityManager,
-  TransientSet,
 } from 'agent-gateway';
 import {
   AgentErrors,
@@ -21,6 +20,7 @@ import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts'
 import { ChatEntity, type ChatRow, findChat, moveChat } from '../../store/chats.ts';
 import type { Conversations } from '../conversations.ts';
 import { atRequest } from '../decision-errors.ts';
+import { createDetachedChats } from '../detached-chats.ts';
 import { identityNote } from '../end-with-credential.ts';
 import { createChatEnds } from './chat-ends.ts';
 import type { ChatMessageRecord } from './chat-messages.ts';
@@ -85,8 +85,7 @@ export function createV3Chats(parts: V3ChatParts) {
   const { agents, turns, conversations, database, leases, clock, ids } = parts;
   const ends = createChatEnds(parts);
   const carryOut = createChatRuns({ ...parts, ends });
-  const background = new TransientSet<Promise<void>>();
-  const stop = new AbortController();
+  const detached = createDetachedChats();
 
   async function find(
     entities: TenantEntityManager,
@@ -141,106 +140,108 @@ export function createV3Chats(parts: V3ChatParts) {
       follow: (signal, emit) => carryOut(work, signal, emit),
       detach() {
         const { log } = work.call;
-        const done = carryOut(work, stop.signal, () => undefined)
-          .catch((err: unknown) =>
-            log.error({ err, chat_id: work.row.id }, 'the end of a chat was not written'),
-          )
-          .finally(() => background.delete(done));
-        background.add(done);
+        const done = carryOut(work, detached.signal, () => undefined).catch((err: unknown) =>
+          log.error({ err, chat_id: work.row.id }, 'the end of a chat was not written'),
+        );
+        void detached.add(done);
       },
     };
   }
 
+  async function begin(call: ChatCall, request: V3ChatRequest): Promise<BegunV3Chat> {
+    const { botId, messages, isKept, metaData } = request;
+    if ((await agents.find(call.principal.tenantId, botId)) === undefined) {
+      throw AgentErrors.notFound(`There is no bot "${botId.slice(0, 100).toWellFormed()}".`, {
+        param: 'bot_id',
+      });
+    }
+    const { principal, isAdmin } = call;
+    const entities = database.forTenant(principal.tenantId);
+    if (request.conversationId !== undefined)
+      await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
+    const id = ids.uuid();
+    // Before the conversation is made: a chat that is refused leaves none behind.
+    const lease = await hold(call, id);
+    try {
+      const conversationId =
+        request.conversationId ?? (await conversations.create(entities, principal, { botId })).id;
+      const row: ChatRow = {
+        id,
+        ...ownerOf(principal),
+        conversationId,
+        botId,
+        status: 'in_progress',
+        metaData: JSON.stringify(metaData),
+        result: '{}',
+        messages: '[]',
+        createdAt: new Date(clock.now()),
+        completedAt: null,
+      };
+      await entities.insert(ChatEntity, row);
+      return begun({
+        row,
+        lease,
+        isKept,
+        call: { ...call, sessionId: isKept ? conversationId : undefined },
+        begin: (inner, also) =>
+          turns.begin(inner, {
+            also,
+            agent: botId,
+            messages,
+            pauses: isKept ? 'allow' : 'refuse',
+            store: isKept,
+            source: 'runtime',
+          }),
+      });
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+  }
+
+  async function submit(
+    call: ChatCall,
+    reader: OwnerReader,
+    place: ChatPlace,
+    outputs: readonly ToolOutput[],
+  ): Promise<BegunV3Chat> {
+    const entities = database.forTenant(call.principal.tenantId);
+    const { row, checkpoint } = await standing(entities, reader, place);
+    const { id, botId: agent, conversationId: sessionId } = row;
+    if (checkpoint === undefined) throw V3ChatErrors.notInterrupted();
+    const decisions = readOutputs(outputs, checkpoint.interrupts);
+    try {
+      agents.checkDecisions(checkpoint, decisions);
+    } catch (error) {
+      throw atRequest(error, (pointer) => placeInOutputs(outputs, pointer));
+    }
+    const lease = await hold(call, id);
+    const change = continuedChat(row);
+    try {
+      if (!(await moveChat(entities, row, change))) throw V3ChatErrors.notInterrupted();
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+    return begun({
+      call,
+      lease,
+      isKept: true,
+      row: { ...row, ...change },
+      begin: (inner, also) =>
+        turns.resume(inner, { agent, sessionId, also, source: 'runtime', decide: () => decisions }),
+    });
+  }
+
   return {
     /** Throws `agent.not-found`, `conversation.not-found`, `conversation.forbidden`, `chat.limit`. */
-    async begin(call: ChatCall, request: V3ChatRequest): Promise<BegunV3Chat> {
-      const { botId, messages, isKept, metaData } = request;
-      if ((await agents.find(call.principal.tenantId, botId)) === undefined) {
-        throw AgentErrors.notFound(`There is no bot "${botId.slice(0, 100).toWellFormed()}".`, {
-          param: 'bot_id',
-        });
-      }
-      const { principal, isAdmin } = call;
-      const entities = database.forTenant(principal.tenantId);
-      if (request.conversationId !== undefined)
-        await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
-      const id = ids.uuid();
-      // Before the conversation is made: a chat that is refused leaves none behind.
-      const lease = await hold(call, id);
-      try {
-        const conversationId =
-          request.conversationId ?? (await conversations.create(entities, principal, { botId })).id;
-        const row: ChatRow = {
-          id,
-          ...ownerOf(principal),
-          conversationId,
-          botId,
-          status: 'in_progress',
-          metaData: JSON.stringify(metaData),
-          result: '{}',
-          messages: '[]',
-          createdAt: new Date(clock.now()),
-          completedAt: null,
-        };
-        await entities.insert(ChatEntity, row);
-        return begun({
-          row,
-          lease,
-          isKept,
-          call: { ...call, sessionId: isKept ? conversationId : undefined },
-          begin: (inner, also) =>
-            turns.begin(inner, {
-              also,
-              agent: botId,
-              messages,
-              pauses: isKept ? 'allow' : 'refuse',
-              store: isKept,
-              source: 'runtime',
-            }),
-        });
-      } catch (error) {
-        await lease.release();
-        throw error;
-      }
-    },
+    begin: (...asked: Parameters<typeof begin>) => detached.add(begin(...asked)),
 
     /**
      * Resumes a chat that waits. Throws `chat.not-interrupted`, `request.invalid`, `agent.decision-invalid`, and what
      * `retrieve` throws.
      */
-    async submit(
-      call: ChatCall,
-      reader: OwnerReader,
-      place: ChatPlace,
-      outputs: readonly ToolOutput[],
-    ): Promise<BegunV3Chat> {
-      const entities = database.forTenant(call.principal.tenantId);
-      const { row, checkpoint } = await standing(entities, reader, place);
-      const { id, botId: agent, conversationId: sessionId } = row;
-      if (checkpoint === undefined) throw V3ChatErrors.notInterrupted();
-      const decisions = readOutputs(outputs, checkpoint.interrupts);
-      try {
-        agents.checkDecisions(checkpoint, decisions);
-      } catch (error) {
-        throw atRequest(error, (pointer) => placeInOutputs(outputs, pointer));
-      }
-      const lease = await hold(call, id);
-      const change = continuedChat(row);
-      try {
-        if (!(await moveChat(entities, row, change))) throw V3ChatErrors.notInterrupted();
-      } catch (error) {
-        await lease.release();
-        throw error;
-      }
-      return begun({
-        call,
-        lease,
-        isKept: true,
-        row: { ...row, ...change },
-        begin: (inner, also) =>
-          turns.resume(inner, { agent, sessionId, also, source: 'runtime', decide: () => decisions }),
-      });
-    },
+    submit: (...asked: Parameters<typeof submit>) => detached.add(submit(...asked)),
 
     /** Throws `chat.not-found`, `chat.forbidden`. A chat whose process has crashed counts as failed, or waits again. */
     async retrieve(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
@@ -279,12 +280,7 @@ export function createV3Chats(parts: V3ChatParts) {
     },
 
     /** Waits for the chats in the background; they fail when `signal` aborts. */
-    async close(signal: AbortSignal): Promise<void> {
-      const abort = () => stop.abort(V3ChatErrors.lost('The gateway was stopped'));
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
-      await Promise.all(background);
-    },
+    close: detached.close,
   };
 }
 
