@@ -247,22 +247,24 @@ eachGatewayDatabase(test, 'every way to a turn tells of it, and of its session',
 });
 
 eachGatewayDatabase(test, 'a turn that fails, or is left by its client, is told', async (t, fresh) => {
-  const provider = await startFakeProvider(failure(500), silence());
+  const provider = await startFakeProvider(failure(500), failure(500), failure(500), silence());
   t.teardown(() => provider[Symbol.asyncDispose]());
   const { gateway, of } = await startHeard(t, fresh, { OBJECT_STORE_URL: 'none', ...providerEnv(provider) });
   const { id, token } = await gateway.makeTenant();
   const body = { model: 'default', messages: [{ role: 'user', content: 'Hi' }] };
   const chat = { method: 'POST', token, body };
+  const streamed = { ...chat, body: { ...body, stream: true } };
   t.is((await gateway.request('/v1/chat/completions', chat)).status, 502);
-  const [failed] = await of(TurnFailed, id);
-  t.like(failed, { agent: null, model: 'default', reason: 'failed' });
-  t.regex(failed.error, /^[a-z_.-]+$/);
+  t.is((await gateway.request('/v1/chat/completions', streamed)).status, 502);
+  t.is((await gateway.request('/v1/agent/chat', streamed)).status, 502);
+  for (const failed of await of(TurnFailed, id, 3))
+    t.like(failed, { agent: null, model: 'default', reason: 'failed', error: 'model.upstream' });
   const gone = new AbortController();
   const left = gateway.request('/v1/chat/completions', { ...chat, signal: gone.signal });
-  await until(() => provider.requests.length === 2);
+  await until(() => provider.requests.length === 4);
   gone.abort();
   await t.throwsAsync(left);
-  const [, aborted] = await of(TurnFailed, id, 2);
+  const [, , , aborted] = await of(TurnFailed, id, 4);
   t.like(aborted, { reason: 'aborted' });
   t.deepEqual(await of(TurnFinished, id, 0), []);
 });

@@ -77,8 +77,10 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         },
       };
     } catch (error) {
+      // Noted first: the end of the conversation reports it.
+      const failure = conversation.failure(error);
       await conversation[Symbol.asyncDispose]();
-      throw agentFailure(conversation.failure(error));
+      throw agentFailure(failure);
     }
   }
 

@@ -144,8 +144,10 @@ export function createChatCompletions(parts: ChatParts) {
       const empty = () => ModelErrors.upstream('The model provider gave an empty answer.');
       chunks = await withFirst(source, empty, STREAM_BEGINS_MS);
     } catch (error) {
+      // Noted first: the end of the conversation reports it.
+      const failure = conversation.failure(error);
       await conversation[Symbol.asyncDispose]();
-      throw conversation.failure(error);
+      throw failure;
     }
     async function send(sink: EventSink): Promise<void> {
       await using _ = conversation;
