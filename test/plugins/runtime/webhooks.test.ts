@@ -1,9 +1,13 @@
+import { writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import path from 'node:path';
 import test from 'ava';
 import { createSeal } from '../../../foundation/secrets/seal.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { sealPlace } from '../../../plugins/runtime/services/webhooks/send.ts';
 import { WebhookTable } from '../../../plugins/runtime/store/webhooks.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
+import { endlessStream, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 import { flowPlugin, LOCAL, logsOf, makeWebhook, runEvent, startReceiver, verify } from './webhook-kit.ts';
@@ -218,4 +222,44 @@ test('secrets are in no output: answers, logs, audit records, jobs, and with a k
   t.is(rows.length, 1);
   const bare = secret.slice('whsec_'.length, -1);
   for (const output of outputs) t.false(JSON.stringify(output).includes(bare));
+});
+
+const AGENT = `apiVersion: svc/v1
+kind: Agent
+metadata: { name: helper, description: Helps }
+spec: { type: chat_model_agent, system_prompt: You help. }
+`;
+
+test('webhooks hear of a chat that its client has left, whether the model or the client was waited for', async (t) => {
+  const receiver = await startReceiver(t);
+  await using provider = await startFakeProvider(stream(['Hello', 'you'], { hangAfter: 2 }), endlessStream());
+  const gateway = await startRuntime(t, {
+    env: { ...LOCAL, LLM_API_URL: provider.url, LLM_MODEL: 'fake', LLM_MAX_RETRIES: '0' },
+  });
+  await writeFile(path.join(gateway.folder, 'agents.d', 'helper.yaml'), AGENT);
+  await until(async () => (await gateway.request('/api/v2/agents')).body.agents.length === 1);
+  await makeWebhook(gateway, { url: receiver.url });
+  /** Begins a chat, and leaves it when it is so. */
+  const leftWhen = async (session_id: string, reads: boolean, isSo: (text: string) => boolean) => {
+    let text = '';
+    const asked = request(`${gateway.url}/api/v2/chat/stream`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
+    });
+    asked.on('error', () => {});
+    asked.on('response', (response) => {
+      if (reads) response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+    });
+    asked.end(JSON.stringify({ agent_id: 'helper', message: 'Hi', session_id }));
+    await until(() => isSo(text));
+    asked.destroy();
+  };
+  await leftWhen('of-the-model', true, (text) => text.includes('Hello'));
+  await leftWhen('of-the-client', false, () => provider.requests[1]?.isBlocked === true);
+  await until(() => receiver.received.length === 2);
+  const heard = receiver.received.map(({ body: { type, data } }) => [type, data.session_id, data.error_code]);
+  t.deepEqual(heard.sort(), [
+    ['agent.run.failed', 'of-the-client', 'request.client-closed'],
+    ['agent.run.failed', 'of-the-model', 'request.client-closed'],
+  ]);
 });

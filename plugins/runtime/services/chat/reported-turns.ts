@@ -60,15 +60,21 @@ export function reportedTurns(turns: AgentTurns, events: WebhookEvents): AgentTu
 }
 
 async function* watched({ events, sessionId }: AgentTurn, report: Report, isStored: boolean) {
+  let isOver = false;
   try {
     for await (const event of events) {
       report.saw(event);
+      isOver = event.type === 'end';
       if (event.type === 'end' && !isStored) await report.ended(event);
       yield event;
     }
   } catch (error) {
+    isOver = true;
     await report.failed(sessionId, error);
     throw error;
+  } finally {
+    // Its reader has left, which throws nothing here.
+    if (!isOver) await report.failed(sessionId);
   }
 }
 
@@ -110,8 +116,9 @@ function reportOf(events: WebhookEvents, call: ChatCall, agent: string | undefin
         together(events.writes(tenantId, eventsOf(sessionId, end)), more(end, sessionId)),
     /** Of a turn without a commit. */
     ended: (end: TurnEnd) => emit(eventsOf(undefined, end)),
-    failed(sessionId: string | undefined, error: unknown): Promise<void> {
-      const code = (error as { readonly code?: unknown }).code;
+    /** Default: for the reason for which the call has ended. */
+    failed(sessionId: string | undefined, error: unknown = call.signal.reason): Promise<void> {
+      const { code } = (error ?? {}) as { readonly code?: unknown };
       const data = { ...common(sessionId), error_code: typeof code === 'string' ? code : 'internal' };
       return emit([...toolCalls(sessionId), { type: 'agent.run.failed', data, userId }]);
     },
