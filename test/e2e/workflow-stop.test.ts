@@ -6,10 +6,13 @@ import {
   NodeTypesPoint,
   WorkflowEngineRef,
 } from '../../plugins/workflow/contract.ts';
+import { gatewayTables } from '../../plugins/workflow/store/tables.ts';
+import { toolCalls } from '../plugins/runtime/runtime-gateway.ts';
 import { startWorkflows } from '../plugins/workflow/plugin-kit.ts';
 import { chain } from '../plugins/workflow/routes/runs-gateway.ts';
 import { gatewayDatabase } from '../support/databases.ts';
-import { testPlugin } from '../support/plugins.ts';
+import { stream } from '../support/fake-provider.ts';
+import { gate, testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 
 const step = { id: 'work', type: 'acme/hold' };
@@ -151,4 +154,37 @@ test('a run that was left behind goes on when all plugins are back, with the nod
     await until(() => heard().size === total);
   }
   t.deepEqual(acme.log, ['worked', 'worked']);
+});
+
+test('a chat that is in flight when the gateway stops starts a workflow, which goes on with the next one', async (t) => {
+  const fresh = (await gatewayDatabase(t, 'sqlite'))!;
+  const env = { ...fresh.environment, SVC_DRAIN_TIMEOUT: '30s' };
+  const thought = gate();
+  let definition = '';
+  const before = await startWorkflows(t, {
+    env,
+    scripts: [
+      async (reply) => {
+        await thought.opened;
+        await toolCalls(['start_workflow', { workflow: definition }])(reply);
+      },
+      stream(['It runs.']),
+    ],
+  });
+  const work = { id: 'ask', type: 'agent_task', config: { prompt: 'Hi', model: 'demo' } };
+  definition = await before.publish(chain(work));
+  const chat = before.post('/v1/agent/chat', { messages: [{ role: 'user', content: 'Run it.' }] });
+  await until(() => before.requests.length === 1);
+  const stopping = before.stop();
+  const { database } = before.gateway.services;
+  await until(async () => (await database.system().count(gatewayTables.workers)) === 0);
+  thought.open();
+  t.is((await chat).body.choices[0].message.content, 'It runs.');
+  await stopping;
+  const result = JSON.parse(before.requests[1]!.body.messages.at(-1).content);
+  t.is(result.status, 'running');
+
+  const after = await startWorkflows(t, { env });
+  const { steps } = await after.reaches(result.run_id, 'completed');
+  t.like(steps[1], { node_id: 'ask', status: 'completed', attempt: 1 });
 });

@@ -89,7 +89,7 @@ export function bindEngine(
     isStopping = true;
     const last = await opening.begun?.catch(() => undefined);
     if (last === undefined) return;
-    await last.runner.close(signal);
+    await last.runner.handOver(signal);
     await last.relay.relayNow(signal);
     await Promise.race([last.relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
   });
@@ -97,7 +97,7 @@ export function bindEngine(
   // from the last event.
   scope.drain(`${tables.name} followers`, async () => opened?.followers.close());
   scope.defer(() => opened?.relay.idle());
-  // A set-up that fails afterwards is never drained; closing again does nothing.
+  // After the calls in flight, which start and change runs until then. A set-up that fails is never drained.
   scope.defer(() => opened?.runner.close(AbortSignal.abort()));
 
   return async () => {

@@ -59,7 +59,12 @@ export function createRunner(parts: RunnerParts): Runner {
   };
   const runs = new LiveRuns(core);
   const admission = new Admission(core, runs);
+  let handingOver: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
+  const handOverOnce = (signal: AbortSignal) => {
+    handingOver ??= handOver(core, runs, signal);
+    return handingOver;
+  };
 
   return {
     open: () => lease.join(),
@@ -72,8 +77,9 @@ export function createRunner(parts: RunnerParts): Runner {
     isRunningHere: (place) => runs.get(place)?.isRunning ?? false,
     changed: (place) => runs.get(place)?.refresh(),
     sweep: (signal) => admission.sweep(signal),
+    handOver: handOverOnce,
     close(signal) {
-      closing ??= close(core, runs, signal);
+      closing ??= handOverOnce(signal).then(() => end(core, runs));
       return closing;
     },
     get running() {
@@ -136,8 +142,8 @@ async function storeNew(
   }
 }
 
-/** Ends the share of this process. See `Runner.close`. */
-async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Promise<void> {
+/** See `Runner.handOver`. */
+async function handOver(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Promise<void> {
   const { phase, waiting, lease, pauses, store, log } = core;
   phase.isClosing = true;
   waiting.clear();
@@ -145,9 +151,6 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
   for (const run of runs.all()) run.release();
   // Other workers take over what cannot be given back, once our lease has expired.
   await Promise.race([runs.whenEmpty(), pauses.pause(HAND_OVER_MS)]);
-  phase.isClosed = true;
-  pauses.endAll();
-  for (const run of runs.all()) run.giveUp();
   const worker = lease.stop();
   if (worker === undefined) return;
   const late = pauses.pause(SIGN_OFF_MS).then(() => {
@@ -157,7 +160,12 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
     await Promise.race([store.leave(worker), late]);
   } catch (err) {
     log.warn({ err, worker }, 'the worker could not be signed off; it is forgotten when its lease is over');
-  } finally {
-    pauses.endAll();
   }
+}
+
+/** Ends the share of this process, which has handed over its steps. */
+function end({ phase, pauses }: RunnerCore, runs: LiveRuns): void {
+  phase.isClosed = true;
+  pauses.endAll();
+  for (const run of runs.all()) run.giveUp();
 }

@@ -83,10 +83,12 @@ export interface Runner {
    */
   sweep(signal: AbortSignal): Promise<void>;
   /**
-   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts,
+   * Takes no new steps; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts,
    * then gives them back too, and removes the worker. Other replicas are notified of everything that is handed over.
-   * Resolves when this process owns nothing any more.
+   * Resolves when this process owns nothing any more. Runs are still started and changed, for the calls in flight.
    */
+  handOver(signal: AbortSignal): Promise<void>;
+  /** Hands over, unless that was done, and ends: from then on runs can neither be started nor changed here. */
   close(signal: AbortSignal): Promise<void>;
   /** Steps that are carried out here now. */
   readonly running: number;
@@ -104,7 +106,7 @@ export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   };
   /** How far the end is. */
   readonly phase: {
-    /** No new work is taken. */
+    /** No new steps are taken. */
     isClosing: boolean;
     /** Nothing is tried any more. */
     isClosed: boolean;

@@ -263,6 +263,23 @@ test('runs are started and changed while a worker stops, and nothing is begun an
   await t.throwsAsync(replica.run(), { code: 'gateway.draining' });
 });
 
+test('runs are started and changed after a worker has handed over its steps, until it ends', async (t) => {
+  const world = new World(chain(1));
+  const replica = await world.replica({ hints: false });
+  const before = await replica.run();
+  const handedOver = replica.handOver(new AbortController().signal);
+  replica.work('n1').succeed();
+  await handedOver;
+  t.is(world.database.run(before).status, 'completed');
+  const runId = await replica.run();
+  t.is(world.step(runId, 'n1').status, 'pending');
+  t.false(await replica.poll({ tenantId: 'tenant', runId }));
+  t.is(world.database.run(runId).owner, null);
+  t.is((await replica.do(runId, { type: 'cancel', by: 'anna' }))?.verdict, 'applied');
+  await replica.close(new AbortController().signal);
+  await t.throwsAsync(replica.run(), { code: 'gateway.draining' });
+});
+
 test('nothing is left of a worker that has stopped: no timer, no name, no step', async (t) => {
   const world = new World(chain(5));
   const replica = await world.replica({ execute: instantly });
