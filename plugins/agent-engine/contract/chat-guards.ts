@@ -144,6 +144,8 @@ export interface ChatGuarding {
   stream(chunks: AsyncIterable<ChatChunk>, keeps?: readonly string[]): AsyncIterable<ChatChunk>;
   /** The same for a whole answer. */
   completion(completion: ChatCompletion): Promise<ChatCompletion>;
+  /** Aborts the signals that the guards got: the chat has ended early. Without effect where it was called before. */
+  endEarly(reason: unknown): void;
 }
 
 /**

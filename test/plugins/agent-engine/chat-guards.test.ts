@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { defineErrors } from '../../../kernel/index.ts';
-import { plain, rawStream, sse, stream } from '../../support/fake-provider.ts';
+import type { ChatGuard } from '../../../plugins/agent-engine/contract.ts';
+import { failure, plain, rawStream, sse, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { PROTOS, SERVICES } from '../runtime/grpc-kit.ts';
 import { eventsOf, toolCalls } from '../runtime/runtime-gateway.ts';
@@ -481,4 +482,54 @@ test('the words of a decision about a paused chat are guarded', async (t) => {
   t.is(resumed.status, 200);
   t.true(JSON.stringify(provider.requests[1]?.body).includes('[mail]'));
   t.false(JSON.stringify(provider.requests[1]?.body).includes('anna@acme.test'));
+});
+
+test('the signal of a guard aborts when its chat ends early, whatever ends it, and not at its end', async (t) => {
+  const guard = words();
+  let refuses = false;
+  const strict: ChatGuard = {
+    name: 'acme.strict',
+    order: 1,
+    open: () => ({ input: () => (refuses ? { refuse: 'Not now.' } : undefined) }),
+  };
+  const late = Promise.withResolvers<AbortSignal>();
+  const slow: ChatGuard = {
+    name: 'acme.slow',
+    order: 2,
+    timeoutMs: 30_000,
+    open: ({ signal, userId }) => {
+      if (userId !== 'slow') return undefined;
+      late.resolve(signal);
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+    },
+  };
+  const broken: ChatGuard = {
+    name: 'acme.broken',
+    open: ({ userId }) => {
+      if (userId === 'slow') throw new Error('broken');
+      return undefined;
+    },
+  };
+  const { post } = await startGuarded(
+    t,
+    [guard, strict, slow, broken],
+    [plain('Hello.'), failure(500), failure(500), failure(500), stream(['Hello.'])],
+  );
+  const isAborted = () => guard.seen.chats.at(-1)!.signal.aborted;
+  const request = { model: 'default', messages: MESSAGES };
+  t.is((await post(COMPLETIONS, request)).status, 200);
+  t.false(isAborted());
+  t.is((await post(COMPLETIONS, request)).status, 502);
+  t.true(isAborted(), 'of a plain answer');
+  t.is((await post(COMPLETIONS, { ...request, stream: true })).status, 502);
+  t.true(isAborted(), 'of a stream');
+  t.is((await post(AGENT, request)).status, 502);
+  t.true(isAborted(), 'of an agent');
+  t.is((await post(AGENT, request)).status, 200);
+  t.false(isAborted());
+  refuses = true;
+  t.is((await post(COMPLETIONS, request)).status, 400);
+  t.true(isAborted(), 'of an input that another guard refuses');
+  t.is((await post(COMPLETIONS, request, { 'x-svc-user-id': 'slow' })).status, 503);
+  t.true((await late.promise).aborted, 'of a guard that is still asked when another fails');
 });

@@ -64,6 +64,7 @@ export function createAgents(parts: AgentsParts): Agents {
         };
         await emit({ type: 'end', result });
       } catch (error) {
+        start.guards.endEarly(error);
         const { aborted, reason } = given.signal;
         if (!aborted) throw error;
         throw reason instanceof GatewayError ? reason : ModelErrors.aborted(undefined, { cause: error });

@@ -157,6 +157,7 @@ export function createConversations(parts: ConversationParts): Conversations {
         const isFailed = end === 'open';
         const isAborted = signal.aborted;
         end = 'over';
+        if (isFailed) guards.endEarly(failure ?? signal.reason);
         await letGo();
         if (isFailed) await publishFailure(call, request, sessionId, { error: failure, isAborted });
       },

@@ -11,6 +11,7 @@ export const NO_GUARDS: ChatGuarding = {
   toolResult: async (text) => text,
   stream: (chunks) => chunks,
   completion: async (completion) => completion,
+  endEarly: () => {},
 };
 
 /** The guards that plugins contribute; what they do is counted and logged, without the text. */

@@ -1,3 +1,4 @@
+import { linkSignals } from 'agent-gateway';
 import type {
   ChatGuard,
   ChatGuarding,
@@ -15,11 +16,23 @@ export async function guardChat(
   chat: GuardedChat,
   onEvent: OnGuardEvent,
 ): Promise<ChatGuarding | undefined> {
-  const guards = await openGuards(contributed, chat, onEvent);
+  // Ends with the chat.
+  const { signal, abort: endEarly } = linkSignals(chat.signal);
+  /** Without `work` there is no chat. */
+  const ended = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      endEarly(error);
+      throw error;
+    }
+  };
+  const guards = await ended(openGuards(contributed, { ...chat, signal }, onEvent));
   if (guards.length === 0) return undefined;
   const looksAtAnswers = guards.some(({ output }) => output !== undefined);
   return {
-    input: (messages) => guardInput(guards, messages),
+    endEarly,
+    input: (messages) => ended(guardInput(guards, messages)),
     async toolResult(text) {
       const [message] = await guardInput(guards, [{ role: 'tool', content: text }]);
       return message?.content as string;
