@@ -83,9 +83,10 @@ export interface Runner {
    */
   sweep(signal: AbortSignal): Promise<void>;
   /**
-   * Takes no new steps; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts,
-   * then gives them back too, and removes the worker. Other replicas are notified of everything that is handed over.
-   * Resolves when this process owns nothing any more. Runs are still started and changed, for the calls in flight.
+   * Takes no new steps; gives back at once what was claimed and not begun, lets running steps end until `signal`
+   * aborts, then gives them back too, and removes the worker. Other replicas are notified of everything that is handed
+   * over. Resolves when this process owns nothing any more. Runs are still started and changed, for the calls in
+   * flight.
    */
   handOver(signal: AbortSignal): Promise<void>;
   /** Hands over, unless that was done, and ends: from then on runs can neither be started nor changed here. */
