@@ -1,7 +1,7 @@
 import type { Embeddings } from '../../contract.ts';
 import { jsonIn } from '../json-text.ts';
 import type { Circuit } from '../models/circuit.ts';
-import { type Lifetime, startLifetime } from '../models/deadlines.ts';
+import { type Lifetime, shownBy, startLifetime } from '../models/deadlines.ts';
 import { createHeaders, providerEndpoint } from '../models/openai-client.ts';
 import {
   type ConnectionOptions,
@@ -67,7 +67,7 @@ export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): Embedd
         vectors.push(...(await embedBatch(texts.slice(start, start + BATCH), lifetime)));
         passage?.answered();
       } catch (error) {
-        passage?.failed(error);
+        passage?.failed(shownBy(error, signal));
         throw error;
       }
     }

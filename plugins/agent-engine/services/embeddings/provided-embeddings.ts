@@ -7,7 +7,7 @@ import {
   ModelErrors,
 } from '../../contract.ts';
 import type { Circuit } from '../models/circuit.ts';
-import { startLifetime } from '../models/deadlines.ts';
+import { shownBy, startLifetime } from '../models/deadlines.ts';
 import { providedFailure } from '../models/provided-failure.ts';
 import { sentText, toUnit } from './hash-embeddings.ts';
 
@@ -100,7 +100,7 @@ export function createProvidedEmbeddings(parts: ProvidedEmbeddingsParts): Embedd
       return vectors;
     } catch (error) {
       const failure = providedFailure(error, life.signal, name, log);
-      passage?.failed(failure);
+      passage?.failed(shownBy(failure, signal));
       throw failure;
     }
   }

@@ -1,4 +1,4 @@
-import { type Clock, startLifetime as startSignal } from 'agent-gateway';
+import { type Clock, DeadlineError, startLifetime as startSignal } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 
 /** The deadlines of a model call, in milliseconds. Each one that passes is a `model.timeout` with its own sentence. */
@@ -30,6 +30,14 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
 /** `1500` → `1.5 s`: durations as error texts show them. */
 export function inSeconds(milliseconds: number): string {
   return `${milliseconds / 1000} s`;
+}
+
+/**
+ * A failure of a call as circuit breakers have to see it. Where a deadline of the caller's own has ended the call, its
+ * provider was late: of other callers that give up nothing is known but that they left.
+ */
+export function shownBy(error: unknown, { reason }: AbortSignal): unknown {
+  return reason instanceof DeadlineError ? ModelErrors.timeout(undefined, { cause: reason }) : error;
 }
 
 /** How long one model call, retries included, may live. */

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { DeadlineError } from '../../../../../foundation/base/deadline.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import {
   createOpenAIEmbeddings,
@@ -136,17 +137,35 @@ test('the key is taken out of what a server says, also where blanks surround it'
   t.true(detail.includes('no embeddings for [redacted]'), detail);
 });
 
-test('a server that keeps failing is left alone', async (t) => {
-  await using provider = await startFakeProvider(failure(503));
-  const circuits = createCircuits({
+const newCircuit = () =>
+  createCircuits({
     log: { warn() {}, info() {} } as never,
     metrics: modelMetrics(fakeMetrics()),
     clock: systemClock,
     settings: { failures: 2, openMs: 10_000 },
-  });
-  await using embeddings = embeddingsOf(provider.url, { circuit: circuits.of('x'), retry: { retries: 0 } });
+  }).of('x');
+
+test('a server that keeps failing is left alone', async (t) => {
+  await using provider = await startFakeProvider(failure(503));
+  await using embeddings = embeddingsOf(provider.url, { circuit: newCircuit(), retry: { retries: 0 } });
   for (const code of ['model.upstream', 'model.upstream', 'model.circuit-open']) {
     t.is((await failureOf(t, embeddings.embed(['a'], signal))).code, code);
   }
   t.is(provider.requests.length, 2);
+});
+
+test('a server that does not answer in its callers’ time is left alone, one that callers leave is not', async (t) => {
+  await using provider = await startFakeProvider(silence());
+  await using embeddings = embeddingsOf(provider.url, { circuit: newCircuit() });
+  const givenUp = async (reason: Error) => {
+    const caller = new AbortController();
+    const asked = failureOf(t, embeddings.embed(['a'], caller.signal));
+    const { length } = provider.requests;
+    await until(() => provider.requests.length > length);
+    caller.abort(reason);
+    await asked;
+  };
+  for (let time = 0; time < 3; time += 1) await givenUp(new Error('left'));
+  for (let time = 0; time < 2; time += 1) await givenUp(new DeadlineError('late'));
+  t.is((await failureOf(t, embeddings.embed(['a'], signal))).code, 'model.circuit-open');
 });

@@ -1,14 +1,17 @@
 import test from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { DeadlineError } from '../../../../../foundation/base/deadline.ts';
+import type { GatewayError } from '../../../../../foundation/base/gateway-error.ts';
 import { createLogger } from '../../../../../foundation/observability/logger.ts';
 import type { Embedder, EmbedderClient } from '../../../../../plugins/agent-engine/contract.ts';
 import { createProvidedEmbeddings } from '../../../../../plugins/agent-engine/services/embeddings/provided-embeddings.ts';
+import type { Circuit } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
 import { until } from '../../../../support/until.ts';
 
 const { signal } = new AbortController();
 const { logger: log } = createLogger({ level: 'silent' });
 
-function opened(client: Partial<EmbedderClient>, totalMs?: number) {
+function opened(client: Partial<EmbedderClient>, totalMs?: number, circuit?: Circuit) {
   const name = 'plugin/acme/embed';
   const embedders: Embedder[] = [
     {
@@ -25,7 +28,7 @@ function opened(client: Partial<EmbedderClient>, totalMs?: number) {
     name,
     embedders: () => embeddings.offers,
     settings: { model: undefined, baseUrl: undefined, apiKey: undefined, dimensions: undefined },
-    circuit: undefined,
+    circuit,
     beforeCall: () => {},
     clock: systemClock,
     log,
@@ -42,6 +45,17 @@ test('an embedder that hangs is given up at the deadline, or when the caller lea
   const asked = opened(hanging).embed(['x'], caller.signal);
   caller.abort();
   await t.throwsAsync(asked, { code: 'model.aborted' });
+});
+
+test('the deadline of a caller counts as a failure of the embedder, a caller that leaves does not', async (t) => {
+  const seen: unknown[] = [];
+  const circuit: Circuit = {
+    enter: () => ({ answered: () => {}, failed: (error) => seen.push((error as GatewayError).code) }),
+  };
+  const embeddings = opened({ embed: () => new Promise<never>(() => {}) }, undefined, circuit);
+  for (const reason of [new DeadlineError('late'), new Error('left')])
+    await t.throwsAsync(embeddings.embed(['x'], AbortSignal.abort(reason)), { code: 'model.aborted' });
+  t.deepEqual(seen, ['model.timeout', 'model.aborted']);
 });
 
 test('an embedder whose connecting hangs is connected again', async (t) => {
