@@ -15,8 +15,8 @@ const MAINTENANCE = { postgres: 'postgres', mysql: 'mysql' } as const;
 
 /** Milliseconds after which a database is one that a killed process left: no tests take that long. */
 const ABANDONED = 86_400_000;
-/** How tests name their databases: with the time, and what makes it unique. */
-const NAME = /^gateway_test_([0-9a-f]{12})_[0-9a-f]{16}$/;
+/** How tests name their databases: with the time, and what makes it unique. What follows belongs to that database. */
+const NAME = /^gateway_test_([0-9a-f]{12})_[0-9a-f]{16}(?:_[a-z]+)?$/;
 const NAMES = {
   postgres: 'select datname as name from pg_database',
   mysql: 'select schema_name as name from information_schema.schemata',
