@@ -30,22 +30,31 @@ const NAMES = {
  */
 export async function createDatabase(server: string): Promise<ServerDatabase> {
   const family = familyOf(server);
-  const url = new URL(server);
-  if (url.pathname.length < 2) url.pathname = MAINTENANCE[family];
+  const url = maintenanceOf(server);
   const name = `gateway_test_${Date.now().toString(16).padStart(12, '0')}_${randomBytes(8).toString('hex')}`;
-  await connected(url.href, async (ask) => {
+  await connected(url, async (ask) => {
     await dropAbandoned(family, ask);
     await create(family, ask, name);
   });
   const own = new URL(url);
   own.pathname = name;
-  const drop = family === 'postgres' ? `drop database ${name} with (force)` : `drop database ${name}`;
-  return {
-    url: own.href,
-    drop: async () => {
-      await askDatabase(url.href, drop);
-    },
-  };
+  return { url: own.href, drop: () => dropDatabase(url, own.href) };
+}
+
+/**
+ * Drops a database, also while clients are connected.
+ *
+ * @param server as for `createDatabase`
+ */
+export async function dropDatabase(server: string, database: string): Promise<void> {
+  const force = familyOf(server) === 'postgres' ? ' with (force)' : '';
+  await askDatabase(maintenanceOf(server), `drop database ${new URL(database).pathname.slice(1)}${force}`);
+}
+
+function maintenanceOf(server: string): string {
+  const url = new URL(server);
+  if (url.pathname.length < 2) url.pathname = MAINTENANCE[familyOf(server)];
+  return url.href;
 }
 
 type Ask = (sql: string) => Promise<Record<string, unknown>[]>;

@@ -7,13 +7,14 @@ import { MikroORM as PostgreSql } from '@mikro-orm/postgresql';
 import pino from 'pino';
 import { readKernelSettings } from '../../foundation/config/kernel-settings.ts';
 import { migrateGateway } from '../../kernel/migrate.ts';
-import { createDatabase, type ServerDatabase } from '../../testing/fresh-database.ts';
+import { createDatabase, dropDatabase } from '../../testing/fresh-database.ts';
+import { joinRun, type RunPool, runFolder } from './run-pool.ts';
 
 /**
  * Databases on servers: with the tables of the kernel and of all bundled plugins, or empty. Making these costs a server
- * more than what most tests do with them, so each is lent to one test after the other of a process. In between it
- * becomes what it was: the same tables, and only the rows that migrations write, or none. One that a test has changed
- * otherwise, or to which a connection is still open, is dropped instead.
+ * more than what most tests do with them, so each is lent to one test after the other of a run, whichever process they
+ * are in. In between it becomes what it was: the same tables, and only the rows that migrations write, or none. One
+ * that a test has changed otherwise, or to which a connection is still open, is dropped instead.
  */
 
 type Server = 'postgres' | 'mysql';
@@ -25,7 +26,9 @@ export interface Lent {
 }
 
 /** One of the pool: where it is, and what it looked like at first. */
-interface Pooled extends ServerDatabase {
+interface Pooled {
+  readonly server: string;
+  readonly url: string;
   readonly shape: string;
 }
 
@@ -42,25 +45,21 @@ interface WithTables extends Pooled {
 
 type Ask = <T = Record<string, unknown>>(sql: string) => Promise<T[]>;
 
-const idle: Record<Server, WithTables[]> = { postgres: [], mysql: [] };
-/**
- * Of PostgreSQL only, which copies hundreds of files for each and writes all that it has in memory to the disk; MariaDB
- * makes a folder.
- */
-const idleEmpty: Empty[] = [];
-
 /** Lends one with tables that is idle, or a new one. `server`: the URL of the server. */
 export function lend(family: Server, server: string): Promise<Lent> {
-  return lendOf(idle[family], {
+  return lendOf<WithTables>(family, {
     make: () => make(family, server),
     reset: (pooled) => reset(family, pooled),
     discard: (pooled) => discard(family, pooled),
   });
 }
 
-/** The same with a database of PostgreSQL that is empty. */
+/**
+ * The same with a database of PostgreSQL that is empty. Of PostgreSQL only, which copies hundreds of files for each and
+ * writes all that it has in memory to the disk; MariaDB makes a folder.
+ */
 export function lendEmpty(server: string): Promise<Lent> {
-  return lendOf(idleEmpty, { make: () => makeEmpty(server), reset: empty, discard: ({ drop }) => drop() });
+  return lendOf<Empty>(EMPTY, { make: () => makeEmpty(server), reset: empty, discard: drop });
 }
 
 interface Ways<P> {
@@ -70,39 +69,52 @@ interface Ways<P> {
   discard(pooled: P): Promise<void>;
 }
 
-async function lendOf<P extends Pooled>(all: P[], ways: Ways<P>): Promise<Lent> {
-  await clearAtTheEnd();
-  const pooled = all.pop() ?? (await ways.make());
+const EMPTY = 'empty';
+
+async function lendOf<P extends Pooled>(kind: Server | typeof EMPTY, ways: Ways<P>): Promise<Lent> {
+  joined ??= join();
+  const pool = await joined;
+  const pooled = (await pool.take<P>(kind)) ?? (await ways.make());
   return {
     url: pooled.url,
     giveBack: async () => {
-      if (await ways.reset(pooled)) all.push(pooled);
+      if (await ways.reset(pooled)) await pool.put(kind, pooled);
       else await ways.discard(pooled);
     },
   };
 }
 
-let isCleared = false;
+let joined: Promise<RunPool> | undefined;
 
 /**
- * Drops what is idle when the tests of this process have ended. AVA cannot be imported by the processes that tests
- * start.
+ * The last process of the run drops what is idle when its tests have ended. AVA cannot be imported by the processes
+ * that tests start.
  */
-async function clearAtTheEnd(): Promise<void> {
-  if (isCleared) return;
-  isCleared = true;
+async function join(): Promise<RunPool> {
+  const pool = await joinRun(runFolder());
   const { registerCompletionHandler } = await import('ava');
-  registerCompletionHandler(async () => {
-    for (const family of ['postgres', 'mysql'] as const) {
-      for (const pooled of idle[family].splice(0)) await discard(family, pooled);
-    }
-    for (const pooled of idleEmpty.splice(0)) await pooled.drop();
-  });
+  registerCompletionHandler(() => pool.leave(() => dropIdle(pool)));
+  return pool;
 }
 
-async function discard(family: Server, { url, drop }: Pooled): Promise<void> {
+async function dropIdle(pool: RunPool): Promise<void> {
+  for (const kind of ['postgres', 'mysql', EMPTY] as const) {
+    for (;;) {
+      const pooled = await pool.take<Pooled>(kind);
+      if (pooled === undefined) break;
+      await (kind === EMPTY ? drop(pooled) : discard(kind, pooled));
+    }
+  }
+}
+
+async function discard(family: Server, pooled: Pooled): Promise<void> {
+  const { url } = pooled;
   if (family === 'mysql') await asking(family, url, (ask) => ask(`drop database ${KEPT.mysql(url)}`));
-  await drop();
+  await drop(pooled);
+}
+
+function drop({ server, url }: Pooled): Promise<void> {
+  return dropDatabase(server, url);
 }
 
 /** Where copies of rows are kept. MariaDB's schemas are databases. */
@@ -112,12 +124,12 @@ const KEPT = {
 } as const;
 
 async function make(family: Server, server: string): Promise<WithTables> {
-  const database = await createDatabase(server);
+  const { url } = await createDatabase(server);
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-tables-'));
   try {
     const settings = readKernelSettings({
       DATABASE_DRIVER: family,
-      DATABASE_URL: database.url,
+      DATABASE_URL: url,
       SVC_DATA_DIR: folder,
       SVC_CONFIG: path.join(folder, 'gateway.yaml'),
     });
@@ -125,13 +137,13 @@ async function make(family: Server, server: string): Promise<WithTables> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return asking(family, database.url, async (ask) => {
+  return asking(family, url, async (ask) => {
     const tables = await tablesOf(ask, family);
     const kept = await withRows(ask, tables);
-    const schema = KEPT[family](database.url);
+    const schema = KEPT[family](url);
     await ask(`create schema ${schema}`);
     for (const table of kept) await ask(`create table ${schema}.${table} as select * from ${table}`);
-    return { ...database, tables, kept, shape: await shapeOf(ask, family) };
+    return { server, url, tables, kept, shape: await shapeOf(ask, family) };
   });
 }
 
@@ -159,10 +171,10 @@ async function reset(family: Server, { url, tables, kept, shape }: WithTables): 
 }
 
 async function makeEmpty(server: string): Promise<Empty> {
-  const database = await createDatabase(server);
-  return asking('postgres', database.url, async (ask) => {
+  const { url } = await createDatabase(server);
+  return asking('postgres', url, async (ask) => {
     const [schema] = await ask<{ owner: string }>(OWNER);
-    return { ...database, owner: schema!.owner, shape: await shapeOf(ask, 'postgres') };
+    return { server, url, owner: schema!.owner, shape: await shapeOf(ask, 'postgres') };
   });
 }
 
