@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { Semaphore } from '../../foundation/base/semaphore.ts';
 import { beginFile, type Declaration, type Hook, real } from './ava-together.ts';
+import { rememberEntities } from './known-entities.ts';
 
 /**
  * Tests under way at one time in a process: enough that what waits keeps nobody, few enough that no wait is starved.
@@ -35,6 +36,8 @@ export function filesOf(folders: readonly string[]): readonly string[] {
  * its hooks and serial tests concern that file only.
  */
 export async function together(...folders: readonly string[]): Promise<void> {
+  // What makes entities known is tested as it is.
+  if (!folders.includes('test/foundation/data')) rememberEntities();
   const own = pathToFileURL(path.join(import.meta.dirname, 'ava-together.ts')).href;
   registerHooks({
     resolve: (specifier, context, next) =>
