@@ -1,12 +1,16 @@
 import test from 'ava';
+import { shared } from '../../../support/shared.ts';
 import { until } from '../../../support/until.ts';
 import { startPlatform } from '../platform-gateway.ts';
 import { AGENT, COMPLETIONS, eventsOf } from './chat-kit.ts';
 
+const env = { OBJECT_STORE_URL: 'none' };
+const platform = shared((file) => startPlatform(file, { env }));
+
 const ASK = { messages: [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }] };
 
 test('the demo model uses a tool: the answer, the receipt, the usage and the audit record', async (t) => {
-  const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const gateway = await startPlatform(t, { env });
   const answer = await gateway.request(AGENT, {
     method: 'POST',
     body: { ...ASK, include_agentic_blocks: true },
@@ -37,7 +41,7 @@ test('the demo model uses a tool: the answer, the receipt, the usage and the aud
 });
 
 test('a stream shows the steps as they happen', async (t) => {
-  const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const gateway = await platform();
   const body = {
     ...ASK,
     stream: true,
@@ -58,7 +62,7 @@ test('a stream shows the steps as they happen', async (t) => {
 });
 
 test('a turn that calls three tools has three receipts and one audit record', async (t) => {
-  const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const gateway = await platform();
   const content = 'Use the calculator with 1 + 1, then use current_time, then memory_search for "tea".';
   const answer = await gateway.request(AGENT, {
     method: 'POST',
@@ -84,14 +88,14 @@ test('a turn that calls three tools has three receipts and one audit record', as
 });
 
 test('an unknown agent is 404', async (t) => {
-  const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const gateway = await platform();
   const answer = await gateway.request(AGENT, { method: 'POST', body: { ...ASK, agent: 'nobody' } });
   t.is(answer.status, 404);
   t.is(answer.body.error.code, 'agent.not-found');
 });
 
 test('calls of client tools are handed to the client, and the turn goes on with their results', async (t) => {
-  const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const gateway = await platform();
   const tools = [
     {
       type: 'function',
@@ -137,7 +141,7 @@ const UNTYPED: readonly [string, object, RegExp][] = [
 ];
 for (const [title, body, message] of UNTYPED) {
   test(`${title} is refused on both chat routes`, async (t) => {
-    const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+    const gateway = await platform();
     for (const path of [AGENT, COMPLETIONS]) {
       const answer = await gateway.request(path, {
         method: 'POST',
@@ -150,7 +154,7 @@ for (const [title, body, message] of UNTYPED) {
 }
 
 test("tools that are the provider's own are refused for an agent, and left alone by the demo model", async (t) => {
-  const gateway = await startPlatform(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const gateway = await platform();
   const body = { model: 'demo', ...ASK, tools: [{ type: 'web_search' }] };
   const agent = await gateway.request(AGENT, { method: 'POST', body });
   t.is(agent.status, 400);

@@ -8,6 +8,7 @@ import {
   startFakeProvider,
   stream,
 } from '../../../support/fake-provider.ts';
+import { shared } from '../../../support/shared.ts';
 import { until } from '../../../support/until.ts';
 import { startPlatform } from '../platform-gateway.ts';
 
@@ -16,13 +17,17 @@ const MAJORS = { 'openai 6': OpenAI6 as unknown as typeof OpenAI, 'openai 7': Op
 
 const messages = [{ role: 'user' as const, content: 'Hi' }];
 
-/** OpenAI's own client in front of a gateway whose provider follows the scripts; without any the demo model answers. */
+const demo = shared((file) => startPlatform(file));
+
+/**
+ * OpenAI's own client in front of a gateway whose provider follows the scripts; without any it is the one with the demo
+ * model, which the tests share.
+ */
 async function startClient(t: ExecutionContext, Client: typeof OpenAI, ...scripts: ProviderScript[]) {
   const provider = await startFakeProvider(...scripts);
   t.teardown(() => provider[Symbol.asyncDispose]());
-  const env: Record<string, string> =
-    scripts.length === 0 ? {} : { LLM_API_URL: provider.url, LLM_MODEL: 'fake-model', LLM_MAX_RETRIES: '0' };
-  const gateway = await startPlatform(t, { env });
+  const env = { LLM_API_URL: provider.url, LLM_MODEL: 'fake-model', LLM_MAX_RETRIES: '0' };
+  const gateway = scripts.length === 0 ? await demo() : await startPlatform(t, { env });
   const { key: apiKey } = await gateway.key();
   const connect = (key = apiKey) => new Client({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 });
   return { client: connect(), connect, gateway, provider };
