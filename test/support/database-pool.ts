@@ -8,6 +8,7 @@ import pino from 'pino';
 import { readKernelSettings } from '../../foundation/config/kernel-settings.ts';
 import { migrateGateway } from '../../kernel/migrate.ts';
 import { createDatabase, dropDatabase } from '../../testing/fresh-database.ts';
+import { putMigratedFile } from '../../testing/migrated-file.ts';
 import { joinRun, type RunPool, runFolder } from './run-pool.ts';
 
 /**
@@ -45,6 +46,12 @@ interface WithTables extends Pooled {
 
 type Ask = <T = Record<string, unknown>>(sql: string) => Promise<T[]>;
 
+/** Makes an SQLite file with the same tables; those of a run are copies of one. */
+export async function putTables(file: string): Promise<void> {
+  const make = (first: string) => putMigratedFile(first, undefined, { atOnce: true });
+  await (await poolOfRun()).copy('bundled', file, make);
+}
+
 /** Lends one with tables that is idle, or a new one. `server`: the URL of the server. */
 export function lend(family: Server, server: string): Promise<Lent> {
   return lendOf<WithTables>(family, {
@@ -72,8 +79,7 @@ interface Ways<P> {
 const EMPTY = 'empty';
 
 async function lendOf<P extends Pooled>(kind: Server | typeof EMPTY, ways: Ways<P>): Promise<Lent> {
-  joined ??= join();
-  const pool = await joined;
+  const pool = await poolOfRun();
   const pooled = (await pool.take<P>(kind)) ?? (await ways.make());
   return {
     url: pooled.url,
@@ -85,6 +91,11 @@ async function lendOf<P extends Pooled>(kind: Server | typeof EMPTY, ways: Ways<
 }
 
 let joined: Promise<RunPool> | undefined;
+
+function poolOfRun(): Promise<RunPool> {
+  joined ??= join();
+  return joined;
+}
 
 /**
  * The last process of the run drops what is idle when its tests have ended. AVA cannot be imported by the processes

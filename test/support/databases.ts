@@ -8,8 +8,7 @@ import { systemClock } from '../../foundation/base/clock.ts';
 import type { DatabaseOptions } from '../../foundation/data/database.ts';
 import type { Family } from '../../foundation/data/family.ts';
 import { askDatabase, createDatabase } from '../../testing/fresh-database.ts';
-import { putMigratedFile } from '../../testing/migrated-file.ts';
-import { lend, lendEmpty } from './database-pool.ts';
+import { lend, lendEmpty, putTables } from './database-pool.ts';
 import { chosen, SEED } from './sample.ts';
 import { answers, available } from './services.ts';
 
@@ -74,7 +73,7 @@ export async function gatewayDatabase(
   await takePlace(t);
   if (family === 'sqlite') {
     const fresh = await emptyFile(t);
-    await putMigratedFile(fresh.options.file, undefined, { atOnce: true });
+    await putTables(fresh.options.file);
     return fresh;
   }
   if (!(await available(t, SERVERS[family].service))) return undefined;

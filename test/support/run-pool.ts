@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -30,6 +30,8 @@ export interface RunPool {
   /** What one of them has put there; no other process gets it. */
   take<T>(kind: string): Promise<T | undefined>;
   put(kind: string, thing: object): Promise<void>;
+  /** Puts a copy of the file at `target` that `make` makes for the first who asks; of none where it makes none. */
+  copy(name: string, target: string, make: (file: string) => Promise<void>): Promise<void>;
   /** The process ends. The last one of the run clears away what is left: it can take all of it. */
   leave(clear: () => Promise<void>): Promise<void>;
 }
@@ -54,12 +56,21 @@ export async function joinRun(folder: string, pid = process.pid): Promise<RunPoo
       return undefined;
     },
     put: (kind, thing) => write(folder, `${randomBytes(8).toString('hex')}.${kind}`, JSON.stringify(thing)),
+    copy: async (name, target, make) => {
+      const file = path.join(folder, `${name}${MADE}`);
+      if (await copyFile(file, target).then(() => true, isAbsent)) return;
+      const own = path.join(folder, `${randomBytes(8).toString('hex')}.${pid}`);
+      await make(own);
+      if (!(await copyFile(own, target).then(() => true, isAbsent))) return;
+      await rename(own, file);
+    },
     leave: async (clear) => {
       await rm(path.join(folder, `${pid}${MEMBER}`), { force: true });
       const others = await list(folder, MEMBER);
       if (others.some(isAlive)) return;
       await clear();
-      for (const killed of others) await rm(path.join(folder, killed), { force: true });
+      for (const left of [...others, ...(await list(folder, MADE))])
+        await rm(path.join(folder, left), { force: true });
       // It is not empty where a process has joined since.
       await rmdir(folder).catch(() => {});
     },
@@ -67,6 +78,7 @@ export async function joinRun(folder: string, pid = process.pid): Promise<RunPoo
 }
 
 const MEMBER = '.process';
+const MADE = '.made';
 
 /** How often the last process of a run may remove the folder under the first one of the rest. */
 const ATTEMPTS = 5;

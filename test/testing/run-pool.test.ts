@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -95,6 +95,30 @@ test('one that joins when the folder of those before is gone makes it anew', asy
   t.is(await second.take('thing'), undefined);
   await first.put('thing', { of: 'first' });
   t.deepEqual(await second.take('thing'), { of: 'first' });
+});
+
+test('a file is made for the first process that asks, and copied for the others', async (t) => {
+  const folder = await emptyFolder(t);
+  const [first, second] = await joinTwice(folder);
+  const target = (name: string) => path.join(folder, '..', name);
+  await first.copy('tables', target('one'), (file) => writeFile(file, 'made'));
+  await second.copy('tables', target('two'), async () => t.fail('it is there'));
+  t.is(await readFile(target('two'), 'utf8'), 'made');
+  await writeFile(target('one'), 'changed');
+  await second.copy('tables', target('three'), async () => t.fail('it is there'));
+  t.is(await readFile(target('three'), 'utf8'), 'made');
+  for (const pool of [first, second]) await pool.leave(async () => {});
+  t.false(existsSync(folder));
+});
+
+test("a file that cannot be made is in nobody's way", async (t) => {
+  const folder = await emptyFolder(t);
+  const pool = await joinRun(folder, LIVING[0]);
+  const target = path.join(folder, '..', 'one');
+  await pool.copy('tables', target, async () => {});
+  t.false(existsSync(target));
+  await pool.copy('tables', target, (file) => writeFile(file, 'made'));
+  t.true(existsSync(target));
 });
 
 test('the processes of a run have one folder, whichever asks', (t) => {
