@@ -44,6 +44,12 @@ export interface FakeProvider extends AsyncDisposable {
   readonly connections: number;
 }
 
+/** Scripts, and the requests that they answered. */
+interface Line {
+  readonly scripts: readonly ProviderScript[];
+  readonly requests: MutableRequest[];
+}
+
 /**
  * Starts a provider that answers its requests with the scripts in turn; the last one answers all that follow. Without
  * scripts it answers `plain()` or `stream()`, whichever is asked for.
@@ -52,7 +58,38 @@ export interface FakeProvider extends AsyncDisposable {
  * await using provider = await startFakeProvider(failure(503), plain('Hello'));
  */
 export async function startFakeProvider(...scripts: ProviderScript[]): Promise<FakeProvider> {
-  const requests: MutableRequest[] = [];
+  const line: Line = { scripts, requests: [] };
+  return Object.assign(await listen(() => line), { requests: line.requests });
+}
+
+/** A provider behind a gateway that tests share. */
+export interface SharedProvider extends AsyncDisposable {
+  readonly url: string;
+  /**
+   * Answers requests whose id (`x-request-id`) is `<name>.<anything>` with these scripts in turn, as `startFakeProvider`
+   * does.
+   */
+  answer(name: string, scripts: readonly ProviderScript[]): Pick<FakeProvider, 'requests'>;
+}
+
+/** Starts it; what nobody has scripts for is answered as without scripts. */
+export async function startSharedProvider(): Promise<SharedProvider> {
+  const lines = new Map<string, Line>();
+  const nobodys: Line = { scripts: [], requests: [] };
+  const server = await listen(({ headers }) => {
+    const [name = ''] = String(headers['x-request-id']).split('.');
+    return lines.get(name) ?? nobodys;
+  });
+  return Object.assign(server, {
+    answer: (name: string, scripts: readonly ProviderScript[]) => {
+      const line: Line = { scripts, requests: [] };
+      lines.set(name, line);
+      return line;
+    },
+  });
+}
+
+async function listen(lineOf: (request: ProviderRequest) => Line): Promise<Omit<FakeProvider, 'requests'>> {
   const connections = new WeakMap<object, number>();
   let opened = 0;
 
@@ -60,6 +97,7 @@ export async function startFakeProvider(...scripts: ProviderScript[]): Promise<F
     const left = new AbortController();
     try {
       const request = await readRequest(message, connections.get(message.socket) ?? 0);
+      const { scripts, requests } = lineOf(request);
       const script = scripts[Math.min(requests.length, scripts.length - 1)] ?? byRequest;
       requests.push(request);
       response.once('close', () => {
@@ -85,7 +123,6 @@ export async function startFakeProvider(...scripts: ProviderScript[]): Promise<F
   return {
     url: `http://127.0.0.1:${port}/v1`,
     port,
-    requests,
     get connections() {
       return opened;
     },

@@ -16,9 +16,11 @@ import {
 } from '../../../support/fake-provider.ts';
 import { settled, until } from '../../../support/until.ts';
 import { type PlatformGateway, startPlatform } from '../platform-gateway.ts';
+import { sharedChats } from './chat-kit.ts';
 
 const CHAT = '/v1/chat/completions';
 const USER = { role: 'user', content: 'Hi' };
+const startShared = sharedChats();
 
 /** A gateway whose model `default` is a provider with the given scripts. */
 async function startChat(
@@ -56,7 +58,7 @@ function eventsOf({ body }: Answer) {
 }
 
 test("an answer carries the gateway's id and the model that was asked for", async (t) => {
-  const { chat } = await startChat(t, plain('Hello.'));
+  const { chat } = await startShared([plain('Hello.')]);
   const { status, body } = await chat({});
   t.is(status, 200);
   t.regex(body.id, /^chatcmpl-[0-9a-f]{8}-[0-9a-f-]{27}$/);
@@ -70,7 +72,7 @@ test("an answer carries the gateway's id and the model that was asked for", asyn
 });
 
 test('everything that a client may say reaches the provider as it was said', async (t) => {
-  const { chat, provider, gateway } = await startChat(t);
+  const { chat, provider, gateway } = await startShared();
   const request = {
     messages: [
       { role: 'developer', content: 'Be short.', name: 'boss' },
@@ -113,7 +115,7 @@ test('everything that a client may say reaches the provider as it was said', asy
   t.is((await chat({ ...request, store: true })).status, 200);
   const sent = provider.requests[0]!;
   t.deepEqual(sent.body, { ...request, model: 'fake-model', stream: false });
-  t.is(sent.headers.authorization, 'Bearer sk-provider');
+  t.is(sent.headers.authorization, 'Bearer provider-key');
   t.false(JSON.stringify(sent.headers).includes(gateway.token));
 });
 
@@ -130,7 +132,7 @@ test('request id and trace context travel to the provider', async (t) => {
 });
 
 test('a stream is role, contents, finish_reason, [DONE], under one id of the gateway', async (t) => {
-  const { chat, provider } = await startChat(t, stream(['Hello', ' world']));
+  const { chat, provider } = await startShared([stream(['Hello', ' world'])]);
   const answer = await chat({ stream: true });
   t.is(answer.status, 200);
   t.regex(answer.headers.get('content-type')!, /^text\/event-stream/);
@@ -151,7 +153,7 @@ test('a stream is role, contents, finish_reason, [DONE], under one id of the gat
 });
 
 test('usage comes in a chunk of its own before [DONE], where it was asked for', async (t) => {
-  const { chat } = await startChat(t, stream());
+  const { chat } = await startShared([stream()]);
   const events = eventsOf(await chat({ stream: true, stream_options: { include_usage: true } }));
   t.is(events.at(-1)?.data, '[DONE]');
   t.like(events.at(-2)?.data, { choices: [], usage: { total_tokens: 12 } });
@@ -191,7 +193,7 @@ test("a provider's failure text and address stay inside", async (t) => {
 });
 
 test('a stream that breaks ends with an error and [DONE], and with no finish_reason', async (t) => {
-  const { chat } = await startChat(t, stream(['Hello', ' world'], { cutAfter: 2 }));
+  const { chat } = await startShared([stream(['Hello', ' world'], { cutAfter: 2 })]);
   const answer = await chat({ stream: true });
   t.is(answer.status, 200);
   const events = eventsOf(answer);
@@ -211,7 +213,7 @@ test('an error that a provider tells at the start of its stream is a status', as
 });
 
 test('a client that leaves ends the call at the provider, plain or streaming', async (t) => {
-  const { gateway, provider } = await startChat(t, stream(['a', 'b'], { hangAfter: 2 }), silence());
+  const { gateway, provider } = await startShared([stream(['a', 'b'], { hangAfter: 2 }), silence()]);
   for (const [index, isStream] of [true, false].entries()) {
     const left = new AbortController();
     const body = { model: 'default', messages: [USER], stream: isStream };
@@ -269,7 +271,7 @@ const BAD: readonly [string, object, string][] = [
 ];
 
 test('what is wrong is told by name, and no provider is asked', async (t) => {
-  const { chat, provider } = await startChat(t);
+  const { chat, provider } = await startShared();
   for (const [title, body, param] of BAD) {
     const answer = await chat(body);
     t.is(answer.status, 400, title);
@@ -280,7 +282,7 @@ test('what is wrong is told by name, and no provider is asked', async (t) => {
 });
 
 test('what OpenAI takes as absent is absent', async (t) => {
-  const { chat } = await startChat(t);
+  const { chat } = await startShared();
   const names = [
     'temperature',
     'top_p',
@@ -299,7 +301,7 @@ test('what OpenAI takes as absent is absent', async (t) => {
 });
 
 test('an unknown model is 404, and an unreadable body 400, in OpenAI’s form', async (t) => {
-  const { chat, gateway } = await startChat(t);
+  const { chat, gateway } = await startShared();
   const unknown = await chat({ model: 'none' });
   t.is(unknown.status, 404);
   t.like(unknown.body.error, { type: 'not_found_error', code: 'model_not_found', param: 'model' });
@@ -316,7 +318,7 @@ test('an unknown model is 404, and an unreadable body 400, in OpenAI’s form', 
 });
 
 test('a message of several megabytes passes, one above 16 MiB is refused', async (t) => {
-  const { chat, provider } = await startChat(t);
+  const { chat, provider } = await startShared();
   const text = 'x'.repeat(8 << 20);
   t.is((await chat({ messages: [{ role: 'user', content: text }] })).status, 200);
   t.is(provider.requests[0]?.body.messages.at(-1).content.length, text.length);
@@ -326,7 +328,7 @@ test('a message of several megabytes passes, one above 16 MiB is refused', async
 });
 
 test('chat needs the role user and the scope execute alone', async (t) => {
-  const { gateway } = await startChat(t);
+  const { gateway } = await startShared();
   const body = { model: 'demo', messages: [USER] };
   for (const [settings, status] of [
     [{ roles: ['user'] }, 200],

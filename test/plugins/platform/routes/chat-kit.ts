@@ -5,8 +5,10 @@ import {
   type ProviderScript,
   plain,
   startFakeProvider,
+  startSharedProvider,
   stream,
 } from '../../../support/fake-provider.ts';
+import { shared } from '../../../support/shared.ts';
 import { type PlatformGateway, startPlatform } from '../platform-gateway.ts';
 
 export const COMPLETIONS = '/v1/chat/completions';
@@ -28,7 +30,7 @@ export interface ChatGateway {
 }
 
 /** The variables of a gateway whose model `default` is this provider. */
-export function providerEnv(provider: FakeProvider): Record<string, string> {
+export function providerEnv(provider: Pick<FakeProvider, 'url'>): Record<string, string> {
   return {
     LLM_API_URL: provider.url,
     LLM_API_KEY: 'provider-key',
@@ -48,16 +50,65 @@ export async function startChat(
   // What is provisioned for a tenant in the background would come into some of the prompts.
   const env = { OBJECT_STORE_URL: 'none', ...providerEnv(provider), ...options.env };
   const gateway = await startPlatform(t, { ...options, env });
-  return {
-    gateway,
-    provider,
-    chat: (body = {}, { path = COMPLETIONS, ...more } = {}) =>
-      gateway.request(path, {
-        method: 'POST',
-        body: { model: 'default', messages: [USER], ...body },
-        ...more,
-      }),
+  return { gateway, provider, chat: chatOf(gateway.request) };
+}
+
+/** What a test has of a gateway that it shares: requests are those of its tenant, unless they bring another token. */
+export interface SharedChat {
+  readonly gateway: Pick<PlatformGateway, 'request' | 'makeTenant' | 'tenant' | 'key'> & {
+    /** A key of the tenant that may do everything inside it. */
+    readonly token: string;
+    /** The operator's token. */
+    readonly operator: string;
   };
+  /** Has seen the requests of this test alone. */
+  readonly provider: Pick<FakeProvider, 'requests'>;
+  readonly chat: ChatGateway['chat'];
+}
+
+/**
+ * The same for a file whose tests share a gateway: each has a tenant and scripts of its own. For scripts that answer:
+ * failures of several tests in a row would have the gateway leave the provider alone.
+ *
+ * @example
+ * const startShared = sharedChats();
+ * test('…', async () => { const { chat } = await startShared([says()]); });
+ */
+export function sharedChats(): (scripts?: readonly ProviderScript[]) => Promise<SharedChat> {
+  const start = shared(async (file) => {
+    const provider = await startSharedProvider();
+    file.teardown(() => provider[Symbol.asyncDispose]());
+    const env = { OBJECT_STORE_URL: 'none', ...providerEnv(provider) };
+    return { provider, site: await startPlatform(file, { env }) };
+  });
+  let tests = 0;
+  return async (scripts = []) => {
+    const { provider, site } = await start();
+    tests += 1;
+    const name = `test-${tests}`;
+    const tenant = await site.makeTenant(name);
+    let sent = 0;
+    const request: PlatformGateway['request'] = (path, { headers, token = tenant.token, ...more } = {}) => {
+      sent += 1;
+      return site.request(path, {
+        ...more,
+        token,
+        headers: { 'x-request-id': `${name}.${sent}`, ...headers },
+      });
+    };
+    const key = (settings: Record<string, unknown> = {}) => site.key({ tenant_id: tenant.id, ...settings });
+    const { makeTenant, tenant: another, token: operator } = site;
+    return {
+      gateway: { request, makeTenant, tenant: another, key, token: tenant.token, operator },
+      provider: provider.answer(name, scripts),
+      chat: chatOf(request),
+    };
+  };
+}
+
+function chatOf(request: PlatformGateway['request']): ChatGateway['chat'] {
+  return (body = {}, { path = COMPLETIONS, ...more } = {}) =>
+    request(path, { method: 'POST', body: { model: 'default', messages: [USER], ...body }, ...more });
 }
 
 /** An answer of these words, plain or streamed, as it is asked for. */

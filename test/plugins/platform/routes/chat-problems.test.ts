@@ -1,8 +1,10 @@
 import test from 'ava';
-import { AGENT, COMPLETIONS, startChat } from './chat-kit.ts';
+import { AGENT, COMPLETIONS, sharedChats } from './chat-kit.ts';
+
+const startShared = sharedChats();
 
 test('all that is wrong is said at once, of members that no schema knows too', async (t) => {
-  const { chat, provider } = await startChat(t);
+  const { chat, provider } = await startShared();
   const messages = [{ role: 'user' }, { role: 'tool', content: 'x' }, { role: 'x' }, 7];
   const more = { n: 2, messages, tools: [{ type: 'function' }, 7], response_format: { type: 'json_schema' } };
   for (const path of [COMPLETIONS, AGENT]) {
@@ -25,7 +27,7 @@ test('all that is wrong is said at once, of members that no schema knows too', a
 });
 
 test('a wrong method is answered as the other errors of the path are', async (t) => {
-  const { gateway } = await startChat(t);
+  const { gateway } = await startShared();
   const { status, headers, body } = await gateway.request(COMPLETIONS);
   t.is(status, 405);
   t.is(headers.get('allow'), 'POST, OPTIONS');
@@ -33,7 +35,7 @@ test('a wrong method is answered as the other errors of the path are', async (t)
 });
 
 test('a number that is too large is refused by its name, wherever it is', async (t) => {
-  const { gateway, provider } = await startChat(t);
+  const { gateway, provider } = await startShared();
   for (const large of ['1e999', '-1e400', '9'.repeat(400)]) {
     const body = `{"model":"default","messages":[{"role":"user","content":"1e999"}],"custom":{"a/b":[1e12,${large}]}}`;
     const headers = { 'content-type': 'application/json' };
@@ -45,7 +47,7 @@ test('a number that is too large is refused by its name, wherever it is', async 
 });
 
 test('more members than any provider knows are refused, each of which would be copied on its way', async (t) => {
-  const { chat, provider } = await startChat(t);
+  const { chat, provider } = await startShared();
   const named = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, at]));
   const text = { role: 'user', content: 'Hi' };
