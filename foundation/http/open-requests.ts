@@ -58,13 +58,14 @@ export function inTurn(serve: RequestListener): RequestListener {
     const known = openOn.get(socket);
     const open = known ?? [];
     if (open.length >= MOST_OPEN) socket.destroy();
-    if (socket.destroyed) return;
+    // Behind an answer that closes the connection nothing is served (RFC 9112, 9.6), nor where no answer can be sent.
+    if (!socket.writable) return;
     if (known === undefined) openOn.set(socket, open);
     const answer: OpenAnswer = { response, held: request, looks: 0 };
     open.push(answer);
     response.once('close', () => {
       open.splice(open.indexOf(answer), 1);
-      if (!socket.destroyed) begin(open);
+      if (socket.writable) begin(open);
     });
     begin(open);
   };

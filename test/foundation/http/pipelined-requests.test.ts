@@ -59,6 +59,22 @@ test('what waits for its turn is not served when its client has left', async (t)
   t.deepEqual(served, ['/1']);
 });
 
+test('what waits behind an answer that closes the connection is not served', async (t) => {
+  const served: string[] = [];
+  const socket = await connect(t, (request, response) => {
+    served.push(request.url!);
+    response.setHeader('Connection', 'close').end('(closed)');
+  });
+  let received = '';
+  socket.on('data', (part) => {
+    received += part;
+  });
+  socket.write(get('/1') + post('/2', 'two') + get('/3'));
+  await once(socket, 'close');
+  t.true(received.endsWith('(closed)'));
+  t.deepEqual(served, ['/1']);
+});
+
 test('a request waits for an answer that is written whole before its body was read', async (t) => {
   const served: string[] = [];
   const socket = await connect(t, (request, response) => {
