@@ -39,6 +39,12 @@ export function answersOn(socket: Socket): readonly ServerResponse[] {
   return (openOn.get(socket) ?? []).map(({ response }) => response);
 }
 
+/** Has a connection end with the last of the answers that are open: what its client has sent is answered before. */
+export function endWithLast(socket: Socket): void {
+  const last = openOn.get(socket)?.at(-1);
+  if (last !== undefined) last.response.shouldKeepAlive = false;
+}
+
 /**
  * Lets `serve` answer the requests of a connection one after the other, in which order their answers go out anyway: of
  * those that a client sends in one go a later one might rely on an earlier one, and together their answers might take

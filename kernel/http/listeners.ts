@@ -4,7 +4,7 @@ import { type Address, listen, reachableAt } from '../../foundation/http/address
 import { closeGracefully, connectionsOf } from '../../foundation/http/connections.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import { createServer } from '../../foundation/http/node-http.ts';
-import { answersOn, giveUpSlowClients, inTurn } from '../../foundation/http/open-requests.ts';
+import { answersOn, endWithLast, giveUpSlowClients, inTurn } from '../../foundation/http/open-requests.ts';
 import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
@@ -58,7 +58,7 @@ export class Listeners {
     const { requestTimeout = REQUEST_TIMEOUT, refuse } = this.#options;
     const handle = this.#options.handler(current);
     const serve = inTurn((request, response) => {
-      if (this.#isLeaving) response.shouldKeepAlive = false;
+      if (this.#isLeaving) endWithLast(request.socket);
       handle(request, response);
     });
     const server = createServer(
@@ -135,15 +135,13 @@ export class Listeners {
   }
 
   /**
-   * Requests are still accepted, but every answer that has not begun says `Connection: close`: a client that would send
-   * its next request on the connection just when it is closed could not tell whether that was handled.
+   * Requests are still accepted, but the last answer of a connection, if it has not begun, says `Connection: close`: a
+   * client that would send its next request on the connection just when it is closed could not tell whether that was
+   * handled.
    */
   leave(): void {
     this.#isLeaving = true;
-    for (const { sockets } of this.#open.values()) {
-      for (const socket of sockets)
-        for (const response of answersOn(socket)) response.shouldKeepAlive = false;
-    }
+    for (const { sockets } of this.#open.values()) for (const socket of sockets) endWithLast(socket);
   }
 
   /** Stops accepting on every address; connections without a request are closed, others finish theirs. */
