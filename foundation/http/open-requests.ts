@@ -27,9 +27,14 @@ interface OpenAnswer {
   readonly response: ServerResponse;
   /** Of one that has not begun. */
   held: IncomingMessage | undefined;
+  /** Its request came when it could not begin, and has had no more time for that yet. */
+  isDelayed: boolean;
   /** In a row, at which something of it was not taken. */
   looks: number;
 }
+
+/** Emitted on a request that begins to be served. */
+const BEGUN = Symbol('begun');
 
 /** Those of each connection that had one, the oldest first. */
 const openOn = new WeakMap<Socket, OpenAnswer[]>();
@@ -57,6 +62,7 @@ export function inTurn(serve: RequestListener): RequestListener {
     if (first?.held === undefined) return;
     const request = first.held;
     first.held = undefined;
+    if (first.isDelayed) request.emit(BEGUN);
     serve(request, first.response as Parameters<RequestListener>[1]);
   };
   return (request, response) => {
@@ -67,7 +73,7 @@ export function inTurn(serve: RequestListener): RequestListener {
     // Behind an answer that closes the connection nothing is served (RFC 9112, 9.6), nor where no answer can be sent.
     if (!socket.writable) return;
     if (known === undefined) openOn.set(socket, open);
-    const answer: OpenAnswer = { response, held: request, looks: 0 };
+    const answer: OpenAnswer = { response, held: request, isDelayed: open.length > 0, looks: 0 };
     open.push(answer);
     response.once('close', () => {
       open.splice(open.indexOf(answer), 1);
@@ -75,6 +81,28 @@ export function inTurn(serve: RequestListener): RequestListener {
     });
     begin(open);
   };
+}
+
+/**
+ * Gives a request that has not come to its end in time as much again, once, if it had to wait for its turn: until then
+ * nobody reads it, so that its client cannot send a long one. The time begins with its turn; `overdue` is called when
+ * it is over. False where the request began at once, or had that time.
+ */
+export function giveMoreTime(response: ServerResponse, overdue: () => void): boolean {
+  const { req } = response;
+  const answer = openOn.get(req.socket)?.find((open) => open.response === response);
+  if (!answer?.isDelayed) return false;
+  const begin = () => {
+    answer.isDelayed = false;
+    const { requestTimeout } = (req.socket as Socket & { readonly server: Server }).server;
+    const timer = setTimeout(() => {
+      if (!req.complete) overdue();
+    }, requestTimeout).unref();
+    req.once('close', () => clearTimeout(timer));
+  };
+  if (answer.held === undefined) begin();
+  else req.once(BEGUN, begin);
+  return true;
 }
 
 /**

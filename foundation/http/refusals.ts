@@ -10,6 +10,10 @@ import type { CallSeries } from '../observability/call-series.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isAnswered, linger, REFUSED } from './early-answers.ts';
 import { STATUS_CODES } from './node-http.ts';
+import { answersOn, giveMoreTime } from './open-requests.ts';
+
+/** The code of Node's error for a request that did not come to its end in time. */
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** What answers for requests that never reach the chain. */
 export interface RefusalParts {
@@ -67,8 +71,10 @@ export function createRefuseConnection({ clock, ids, http, log }: RefusalParts):
       if (open.length === 0) socket.destroy();
       return;
     }
-    refused.add(socket);
     const last = open.at(-1);
+    const again = () => refuseConnection(cause, socket, answersOn(socket));
+    if (last?.req.complete === false && code === TIMED_OUT && giveMoreTime(last, again)) return;
+    refused.add(socket);
     if (last === undefined) {
       answer(socket, error);
     } else if (last.req.complete) {
@@ -86,7 +92,7 @@ export function createRefuseConnection({ clock, ids, http, log }: RefusalParts):
 
 /** `undefined` for a broken connection, on which nothing can be said. */
 function errorOf(code: string | undefined): GatewayError | undefined {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return KernelErrors.requestTimeout();
+  if (code === TIMED_OUT) return KernelErrors.requestTimeout();
   if (code === 'HPE_HEADER_OVERFLOW') return KernelErrors.headersTooLarge();
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
     return KernelErrors.bodyTooLarge('The extensions of a chunk are too large');
