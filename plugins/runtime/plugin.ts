@@ -43,6 +43,7 @@ import { backgroundChatKey, openBackgroundChats } from './services/chat/backgrou
 import { createChats } from './services/chat/chats.ts';
 import { reportedTurns } from './services/chat/reported-turns.ts';
 import { createConversations } from './services/conversations.ts';
+import { drainChats } from './services/detached-chats.ts';
 import { endWithCredential } from './services/end-with-credential.ts';
 import { createFiles, FileContents, fileReferences, removeContents } from './services/files/files.ts';
 import { retainedFiles } from './services/files/retained-files.ts';
@@ -113,7 +114,7 @@ export default definePlugin({
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files, agentsChanged: changed }));
     scope.contribute(StoredObjectsPoint, fileReferences(database));
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
-    scope.drain('v3 chats', v3Chats.close);
+    drainChats(scope, 'v3 chats', v3Chats.close);
     scope.contribute(RetentionPoint, retainedChats(database));
     scope.contribute(RetentionPoint, retainedConversations(database, engine.sessions));
     scope.contribute(RetentionPoint, retainedFiles(database, files));

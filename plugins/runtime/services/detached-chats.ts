@@ -1,6 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { TransientSet } from 'agent-gateway';
+import { type Scope, TransientSet } from 'agent-gateway';
 import { V3ChatErrors } from './v3-chat/chat-record.ts';
+
+/** Milliseconds after the drain, in which others close as well. */
+const LATE_MS = 3_000;
+
+/**
+ * Has a stop wait for chats: for the drain time, and then for those that calls in flight have begun since the last of
+ * the others ended.
+ *
+ * @param close that of `createDetachedChats`
+ */
+export function drainChats(
+  scope: Pick<Scope<unknown>, 'drain' | 'defer'>,
+  name: string,
+  close: (signal: AbortSignal) => Promise<void>,
+): void {
+  scope.drain(name, close);
+  scope.defer(() => close(AbortSignal.timeout(LATE_MS)));
+}
 
 /**
  * Chats that go on without the request that began them, for which a stop waits. A chat is among them from its beginning

@@ -14,6 +14,7 @@ import {
   temporaryFolder,
 } from '../../support/gateway-process.ts';
 import { gate } from '../../support/plugins.ts';
+import { connect, statusOf } from '../../support/raw-http.ts';
 import { until } from '../../support/until.ts';
 import { startRecords } from './records-gateway.ts';
 import { eventsOf, startRuntime, toolCalls } from './runtime-gateway.ts';
@@ -388,6 +389,36 @@ test('a chat in the background that is about to begin when the gateway stops get
   const { body } = await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1');
   t.is(textOf(body), 'one two three four five\nsix');
   t.is(eventsOf(body).at(-1)?.event, 'done');
+});
+
+test('a chat in the background of a call that a stop has waited for gets some time, too', async (t) => {
+  const { script, letGo } = halves();
+  await using provider = await startFakeProvider(script);
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'agents.d'));
+  await writeFile(path.join(folder, 'agents.d', 'helper.yaml'), AGENT);
+  const env = { SVC_PLUGINS: 'records,agent-engine,runtime', LLM_API_URL: provider.url, LLM_MODEL: 'fake' };
+  const before = await startGatewayProcess(t, folder, env);
+  const body = JSON.stringify(BEGIN);
+  const connection = await connect(before.url);
+  t.teardown(() => connection.destroy());
+  connection.write(
+    'POST /api/v2/chat/stream?a2ui=true HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n' +
+      `Authorization: Bearer ${ACP_TOKEN}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  await until(() => statusOf(connection.received()) === 100);
+  before.kill('SIGTERM');
+  await until(() => before.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  connection.write(body);
+  await until(() => connection.received().includes('three'));
+  connection.destroy();
+  await until(() => before.logs().some(({ msg, status }) => msg === 'request' && status === 499));
+  letGo();
+  t.is((await before.ended).code, 0);
+  const after = await startInFolder(t, folder, env);
+  const { body: kept } = await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1');
+  t.is(textOf(kept), 'one two three four five\nsix');
+  t.is(eventsOf(kept).at(-1)?.event, 'done');
 });
 
 test('the newest chat of a session is that which began last, whatever the clocks of the replicas show', async (t) => {

@@ -17,7 +17,7 @@ import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contrac
 import { ownerOf, type Principal, SessionDataPoint } from '../../../records/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
 import { ChatEventsTable, deleteEventsIn, insertBatch } from '../../store/chat-events.ts';
-import { createDetachedChats } from '../detached-chats.ts';
+import { createDetachedChats, drainChats } from '../detached-chats.ts';
 import { identityNote } from '../end-with-credential.ts';
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
 import { a2uiEvents } from './a2ui-events.ts';
@@ -61,7 +61,7 @@ export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundCh
   // By its times the newest chat of a session is found, whichever replica has run it.
   const { clock } = database;
   const chats = createBackgroundChats({ ...services, clock });
-  scope.drain('chats in the background', chats.close);
+  drainChats(scope, 'chats in the background', chats.close);
   scope.every('chat-event-expiry', EXPIRY_EVERY_MS, (signal) => {
     const before = clock.now() - config.chat_event_retention;
     return eraseExpired(database, ChatEventsTable, { createdAt: { $lt: before } }, signal);
