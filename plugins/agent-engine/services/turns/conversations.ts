@@ -10,6 +10,7 @@ import {
 } from '../../../records/contract.ts';
 import {
   type ChatCall,
+  type ChatGuarding,
   type Conversation,
   type ConversationRequest,
   type Conversations,
@@ -18,7 +19,7 @@ import {
   TurnFailed,
   textOf,
 } from '../../contract.ts';
-import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
+import { NO_GUARDS, type OpenChatGuards } from '../guard/chat/chat-guards.ts';
 import { keptMessages } from './kept-messages.ts';
 
 /** How much of a model's context the gateway fills by itself, in estimated tokens. */
@@ -100,9 +101,12 @@ export function createConversations(parts: ConversationParts): Conversations {
     const kept = request.store ? keptMessages(request.messages, guard) : [];
     const begin = () => turns.begin({ principal, isAdmin, sessionId, maxSessions, signal });
     const place = request.store ? inTurn(await begin()) : outside(signal);
+    let guards = NO_GUARDS;
     try {
-      return await conversation(call, place, request, kept);
+      guards = await guardsOf(call, place, request);
+      return await conversation(call, place, guards, request, kept);
     } catch (error) {
+      guards.endEarly(error);
       await place.letGo();
       throw error;
     }
@@ -118,16 +122,23 @@ export function createConversations(parts: ConversationParts): Conversations {
     return sessionId === undefined ? [] : turns.history({ principal, isAdmin, sessionId }, maxTokens);
   }
 
+  function guardsOf(
+    { principal, requestId }: ChatCall,
+    { turn, signal }: Place,
+    { agent, model }: ConversationRequest,
+  ): ChatGuarding | Promise<ChatGuarding> {
+    return openGuards({ ...principal, agent, model, sessionId: turn?.sessionId, requestId, signal });
+  }
+
   async function conversation(
     call: ChatCall,
     { turn, signal, letGo }: Place,
+    guards: ChatGuarding,
     request: ConversationRequest,
     kept: readonly ChatMessage[],
   ): Promise<Conversation> {
-    const { messages: given, agent, model, contextLength } = request;
-    const { principal, requestId } = call;
+    const { messages: given, agent, contextLength } = request;
     const { sessionId } = turn ?? {};
-    const guards = await openGuards({ ...principal, agent, model, sessionId, requestId, signal });
     const messages = await guards.input(given);
     const said = messages === given ? kept : keptMessages(messages, guard);
     const history = await historyOf(call, turn, historyTokens(contextLength, budget));
