@@ -66,8 +66,8 @@ export async function startFakeProvider(...scripts: ProviderScript[]): Promise<F
 export interface SharedProvider extends AsyncDisposable {
   readonly url: string;
   /**
-   * Answers requests whose id (`x-request-id`) is `<name>.<anything>` with these scripts in turn, as `startFakeProvider`
-   * does.
+   * Answers requests whose id (`x-request-id`) is `<name>.<anything>` with these scripts in turn, as
+   * `startFakeProvider` does.
    */
   answer(name: string, scripts: readonly ProviderScript[]): Pick<FakeProvider, 'requests'>;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../../support/fake-provider.ts';
 import { settled, until } from '../../../support/until.ts';
 import { type PlatformGateway, startPlatform } from '../platform-gateway.ts';
-import { sharedChats } from './chat-kit.ts';
+import { type Answer, eventsOf, sharedChats } from './chat-kit.ts';
 
 const CHAT = '/v1/chat/completions';
 const USER = { role: 'user', content: 'Hi' };
@@ -41,20 +41,6 @@ async function startChat(
   const chat = (body: object) =>
     gateway.request(CHAT, { method: 'POST', body: { model: 'default', messages: [USER], ...body } });
   return { gateway, provider, chat };
-}
-
-type Answer = Awaited<ReturnType<PlatformGateway['request']>>;
-
-/** The events of a stream: the name, where it has one, and the data, parsed where it is JSON. */
-function eventsOf({ body }: Answer) {
-  const blocks = String(body)
-    .split('\n\n')
-    .filter((block) => block.startsWith('data:') || block.startsWith('event:'));
-  return blocks.map((block) => {
-    const data = block.slice(block.indexOf('data: ') + 6);
-    const event = /^event: (.*)\n/.exec(block)?.[1];
-    return { ...(event !== undefined && { event }), data: data === '[DONE]' ? data : JSON.parse(data) };
-  });
 }
 
 test("an answer carries the gateway's id and the model that was asked for", async (t) => {
