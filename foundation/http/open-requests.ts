@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Requests that one connection may have open: as many as calls of gRPC. */
@@ -24,9 +24,9 @@ interface SlowClientBounds {
 
 /** An answer that has not ended. */
 interface OpenAnswer {
-  readonly response: ServerResponse;
-  /** Of one that has not begun. */
-  held: IncomingMessage | undefined;
+  readonly response: Parameters<RequestListener>[1];
+  /** It waits for its turn. */
+  isHeld: boolean;
   /** Its request came when it could not begin, and has had no more time for that yet. */
   isDelayed: boolean;
   /** In a row, at which something of it was not taken. */
@@ -59,21 +59,20 @@ export function endWithLast(socket: Socket): void {
 export function inTurn(serve: RequestListener): RequestListener {
   const begin = (open: readonly OpenAnswer[]) => {
     const first = open[0];
-    if (first?.held === undefined) return;
-    const request = first.held;
-    first.held = undefined;
-    if (first.isDelayed) request.emit(BEGUN);
-    serve(request, first.response as Parameters<RequestListener>[1]);
+    if (!first?.isHeld) return;
+    first.isHeld = false;
+    const { response } = first;
+    if (first.isDelayed) response.req.emit(BEGUN);
+    serve(response.req, response);
   };
-  return (request, response) => {
-    const { socket } = request;
+  return ({ socket }, response) => {
     const known = openOn.get(socket);
     const open = known ?? [];
     if (open.length >= MOST_OPEN) socket.destroy();
     // Behind an answer that closes the connection nothing is served (RFC 9112, 9.6), nor where no answer can be sent.
     if (!socket.writable) return;
     if (known === undefined) openOn.set(socket, open);
-    const answer: OpenAnswer = { response, held: request, isDelayed: open.length > 0, looks: 0 };
+    const answer: OpenAnswer = { response, isHeld: true, isDelayed: open.length > 0, looks: 0 };
     open.push(answer);
     response.once('close', () => {
       open.splice(open.indexOf(answer), 1);
@@ -100,8 +99,8 @@ export function giveMoreTime(response: ServerResponse, overdue: () => void): boo
     }, requestTimeout).unref();
     req.once('close', () => clearTimeout(timer));
   };
-  if (answer.held === undefined) begin();
-  else req.once(BEGUN, begin);
+  if (answer.isHeld) req.once(BEGUN, begin);
+  else begin();
   return true;
 }
 
