@@ -80,13 +80,12 @@ export function createAgents(parts: AgentsParts): Agents {
       using lease = await agents.acquire(request.context.principal.tenantId, request.agent);
       const { context, pauses } = request;
       const frame = outermostFrame(lease.value, request);
-      // For guards that end with this run; those of a conversation end with that.
-      using alive = linkSignals(request.guards === undefined ? context.signal : undefined);
+      // The guards of a conversation have looked at its messages, and end with it.
+      const isAlone = request.guards === undefined;
+      if (isAlone) await guard.inspect(request.messages);
+      using alive = linkSignals(isAlone ? context.signal : undefined);
       const guards = request.guards ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
-      if (request.guards === undefined) {
-        await guard.inspect(request.messages);
-        frame.messages.splice(0, frame.known, ...(await guards.input(request.messages)));
-      }
+      if (isAlone) frame.messages.splice(0, frame.known, ...(await guards.input(request.messages)));
       const maxModelCalls = frame.maxModelCalls;
       yield* events(context, { pauses, guards, modelCalls: 0, maxModelCalls }, frame);
     },
@@ -97,10 +96,10 @@ export function createAgents(parts: AgentsParts): Agents {
       // A copy: a resume that fails leaves the checkpoint as it was.
       const { frame, modelCalls, maxModelCalls } = structuredClone(asState(checkpoint));
       checkDecisions(frame, decisions, parts.checkArguments);
-      using alive = linkSignals(opened === undefined ? context.signal : undefined);
-      const guards = opened ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       const words = wordsOf(decisions);
       await guard.inspect(words);
+      using alive = linkSignals(opened === undefined ? context.signal : undefined);
+      const guards = opened ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       decide(frame, withWords(decisions, await guards.input(words)));
       const again = { ...context, idempotencyId: context.idempotencyId ?? checkpoint.id };
       yield* events(again, { pauses: 'allow', guards, modelCalls, maxModelCalls }, frame);

@@ -9,6 +9,7 @@ import type {
   ChatRequest,
   Experience,
   Guard,
+  GuardedChat,
   ModelInfo,
   Models,
   RunContext,
@@ -292,6 +293,8 @@ export function loop({ script = [], scripts, info, tools = [], agents = [], lear
   const resources = liveAgents(...agents);
   const clock = manualClock();
   const offered = { tools };
+  /** The chats that plugins were asked to guard. */
+  const guarded: GuardedChat[] = [];
   const made = createAgents({
     models: models.models,
     toolCatalog: createToolCatalog({
@@ -303,7 +306,10 @@ export function loop({ script = [], scripts, info, tools = [], agents = [], lear
     receipts: memory.receipts,
     openExperience: createExperience({ learners: () => learners, guard, clock, log }),
     guard,
-    openGuards,
+    openGuards(chat) {
+      guarded.push(chat);
+      return NO_GUARDS;
+    },
     tracing: withoutSpans,
     clock,
     ids: fakeIds(),
@@ -311,7 +317,7 @@ export function loop({ script = [], scripts, info, tools = [], agents = [], lear
     database: { forTenant: (tenantId: string) => ({ tenantId }) as never },
     agents: catalogOf(resources.view),
   });
-  return { agents: made, models, receipts: memory, resources, offered, clock };
+  return { agents: made, models, receipts: memory, resources, offered, guarded, clock };
 }
 
 /** For whom a test runs an agent. */

@@ -370,13 +370,15 @@ test('a client tool beside a pause is handed out once the pause is over', async 
 });
 
 test('what a person writes passes the guardrails like what he says', async (t) => {
-  const { resume } = await paused(payer([]));
+  const { resume, guarded } = await paused(payer([]));
+  const before = guarded.length;
   await t.throwsAsync(
     resume(() => ({ decision: 'reject', message: 'FORBIDDEN' })),
     {
       message: /forbidden-word/,
     },
   );
+  t.is(guarded.length, before, 'no guard of a plugin begins with what is refused');
 });
 
 test('decisions that do not fit are refused with all problems at once, before anything runs', async (t) => {

@@ -282,7 +282,7 @@ test('a huge result is cut for the model, with a note', async (t) => {
 });
 
 test('new input that the guardrails refuse reaches no model; what was said before does not count', async (t) => {
-  const { agents, models } = loop({ script: [says('Hello')] });
+  const { agents, models, guarded } = loop({ script: [says('Hello')] });
   const old = [user('FORBIDDEN'), { role: 'assistant', content: 'No.' } as const, user('Hi')];
   await collect(agents.run(ask(old)));
   const parts = { role: 'user', content: [{ type: 'text', text: 'FORBIDDEN' }] } as const;
@@ -292,6 +292,7 @@ test('new input that the guardrails refuse reaches no model; what was said befor
     t.regex(error.detail, /forbidden-word/);
   }
   t.is(models.requests.length, 1);
+  t.is(guarded.length, 1, 'no guard of a plugin begins with what is refused');
 });
 
 for (const { title, pieces } of [
