@@ -38,11 +38,32 @@ export function reportedTurns(turns: AgentTurns, events: WebhookEvents): AgentTu
       if ((error as { kind?: unknown }).kind === 'upstream') await report.failed(about.sessionId, error);
       throw error;
     }
+    const { sessionId, model } = turn;
+    let isOver = false;
+    async function* watched() {
+      try {
+        for await (const event of turn.events) {
+          report.saw(event);
+          isOver = event.type === 'end';
+          if (event.type === 'end' && !about.isStored) await report.ended(event);
+          yield event;
+        }
+      } catch (error) {
+        isOver = true;
+        await report.failed(sessionId, error);
+        throw error;
+      }
+    }
     return {
-      sessionId: turn.sessionId,
-      model: turn.model,
-      events: watched(turn, report, about.isStored),
-      [Symbol.asyncDispose]: () => turn[Symbol.asyncDispose](),
+      sessionId,
+      model,
+      events: watched(),
+      async [Symbol.asyncDispose]() {
+        await turn[Symbol.asyncDispose]();
+        // Its reader has left, or never began to read: nothing is thrown then.
+        if (!isOver) await report.failed(sessionId);
+        isOver = true;
+      },
     };
   }
 
@@ -57,25 +78,6 @@ export function reportedTurns(turns: AgentTurns, events: WebhookEvents): AgentTu
       ),
     abort: turns.abort,
   };
-}
-
-async function* watched({ events, sessionId }: AgentTurn, report: Report, isStored: boolean) {
-  let isOver = false;
-  try {
-    for await (const event of events) {
-      report.saw(event);
-      isOver = event.type === 'end';
-      if (event.type === 'end' && !isStored) await report.ended(event);
-      yield event;
-    }
-  } catch (error) {
-    isOver = true;
-    await report.failed(sessionId, error);
-    throw error;
-  } finally {
-    // Its reader has left, which throws nothing here.
-    if (!isOver) await report.failed(sessionId);
-  }
 }
 
 function reportOf(events: WebhookEvents, call: ChatCall, agent: string | undefined) {
