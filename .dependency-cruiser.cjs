@@ -6,7 +6,7 @@ module.exports = {
       comment: 'A cycle means that two files are one concept, or that a concept lies in the wrong file.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'foundation-knows-nobody',

@@ -19,7 +19,7 @@ import { createLogger } from '../foundation/observability/logger.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { createReadiness } from '../foundation/observability/readiness.ts';
 import { type Infrastructure, openInfrastructure } from '../foundation/open-infrastructure.ts';
-import type { FileReport } from '../foundation/resources/report.ts';
+import type { FileReport } from '../foundation/resources/resources.ts';
 import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import { DoubtfulSettingsPoint, ObjectStoresPoint } from '../kernel/api/points.ts';

@@ -101,6 +101,7 @@ export {
   writes,
 } from '../foundation/data/database.ts';
 export { RETRY_RACES } from '../foundation/data/retry.ts';
+export { EGRESS_DENIED } from '../foundation/egress/denials.ts';
 export type {
   Egress,
   EgressContext,
@@ -108,7 +109,7 @@ export type {
   EgressRequest,
   EgressResponse,
 } from '../foundation/egress/egress.ts';
-export { EGRESS_DENIED, EgressErrors, isFaultOfReceiver } from '../foundation/egress/errors.ts';
+export { EgressErrors, isFaultOfReceiver } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export {
   type EgressRulePage,
@@ -222,9 +223,16 @@ export {
   type ResourceView,
   type UnreadResource,
 } from '../foundation/resources/kind.ts';
-export type { ResourceReading, Validation } from '../foundation/resources/live-resources.ts';
-export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
-export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
+export type {
+  DocumentReport,
+  FileReport,
+  ReloadSummary,
+  ResourceReading,
+  ResourceSource,
+  Resources,
+  ResourcesReport,
+  Validation,
+} from '../foundation/resources/resources.ts';
 export { ResourceErrors } from '../foundation/resources/resources.ts';
 export { hideSecrets } from '../foundation/secrets/hide-secrets.ts';
 export { createSeal, type Seal } from '../foundation/secrets/seal.ts';

@@ -2,8 +2,8 @@ import { type ScryptOptions, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { TSchema } from 'typebox';
 import { isJsonObject } from '../base/json-object.ts';
-import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { choicesOf } from './field-codec.ts';
+import { annotationOf, membersOf } from './field.ts';
+import { choicesOf, type FieldAnnotation } from './field-codec.ts';
 
 /** One setting as the documentation shows it. */
 export interface SettingDescription {

@@ -1,6 +1,5 @@
 import { isJsonObject } from '../base/json-object.ts';
 import { isOfferName, OFFER_PATTERN } from '../base/offers.ts';
-import type { FieldAnnotation, FieldKind } from './field.ts';
 import {
   ADDRESS_PATTERN,
   DURATION_PATTERN,
@@ -11,6 +10,41 @@ import {
   parseSize,
   SIZE_PATTERN,
 } from './units.ts';
+
+/** The kinds of value that a setting can have. */
+export type FieldKind =
+  | 'string'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'choice'
+  | 'duration'
+  | 'size'
+  | 'list'
+  | 'folders'
+  | 'address'
+  | 'url'
+  | 'mapping';
+
+/**
+ * What a field's schema says in addition to JSON Schema: plain data under `x-field`, from which everything else is
+ * derived.
+ */
+export interface FieldAnnotation {
+  readonly kind: FieldKind;
+  readonly description: string;
+  readonly env?: string;
+  readonly secret?: true;
+  /** The default in the form of the file. */
+  readonly default?: unknown;
+  readonly unset?: string;
+  /** Decoded: milliseconds, bytes, characters. */
+  readonly min?: number;
+  readonly max?: number;
+  readonly choices?: readonly string[];
+  readonly offers?: true;
+  readonly protocols?: readonly string[];
+}
 
 /** How values of one kind are read and written. `undefined` means: this is no such value. */
 interface FieldCodec {

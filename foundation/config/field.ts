@@ -1,7 +1,7 @@
 import type { TSchema, TUnsafe } from 'typebox';
 import type { OfferName } from '../base/offers.ts';
 import { Type } from '../base/type.ts';
-import { decodeValue } from './field-codec.ts';
+import { decodeValue, type FieldAnnotation, type FieldKind } from './field-codec.ts';
 import { type Address, parseDuration, parseSize } from './units.ts';
 
 /** What every field may state. */
@@ -122,41 +122,6 @@ function bounds(
     return value;
   };
   return { min: bound(options.min), max: bound(options.max) };
-}
-
-/** The kinds of value that a setting can have. */
-export type FieldKind =
-  | 'string'
-  | 'integer'
-  | 'number'
-  | 'boolean'
-  | 'choice'
-  | 'duration'
-  | 'size'
-  | 'list'
-  | 'folders'
-  | 'address'
-  | 'url'
-  | 'mapping';
-
-/**
- * What a field's schema says in addition to JSON Schema: plain data under `x-field`, from which everything else is
- * derived.
- */
-export interface FieldAnnotation {
-  readonly kind: FieldKind;
-  readonly description: string;
-  readonly env?: string;
-  readonly secret?: true;
-  /** The default in the form of the file. */
-  readonly default?: unknown;
-  readonly unset?: string;
-  /** Decoded: milliseconds, bytes, characters. */
-  readonly min?: number;
-  readonly max?: number;
-  readonly choices?: readonly string[];
-  readonly offers?: true;
-  readonly protocols?: readonly string[];
 }
 
 /** What a schema states as a field; undefined when it is none (a group). */

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { fieldCodecs } from './field-codec.ts';
+import { annotationOf, membersOf } from './field.ts';
+import { type FieldAnnotation, fieldCodecs } from './field-codec.ts';
 import { PLUGIN_NAME_PATTERN, PluginEntryFields } from './gateway-file.ts';
 
 /** What the schema of gateway.yaml needs to know of a plugin. */

@@ -2,8 +2,8 @@ import type { Static, TSchema } from 'typebox';
 import { isJsonObject } from '../base/json-object.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
-import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { type Decoded, decodeText, decodeValue } from './field-codec.ts';
+import { annotationOf, membersOf } from './field.ts';
+import { type Decoded, decodeText, decodeValue, type FieldAnnotation } from './field-codec.ts';
 
 /** A line of a file. */
 export interface SourcePlace {

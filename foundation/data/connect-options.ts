@@ -1,5 +1,5 @@
 import type { FilterDef } from '@mikro-orm/core';
-import type { DatabaseOptions } from './database.ts';
+import type { DatabaseOptions } from './database-port.ts';
 import { watchDisk } from './drivers/disk-failures.ts';
 import type { ConnectOptions } from './drivers/driver.ts';
 import { JOURNAL } from './schema/journal.ts';

@@ -1,6 +1,6 @@
 import { type EntityMetadata, EntitySchema } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
-import type { EntityOwner } from './database.ts';
+import type { EntityOwner } from './database-port.ts';
 import { DatabaseDefect } from './errors.ts';
 import {
   type AnyEntitySchema,

@@ -1,4 +1,9 @@
-import { type EntityMetadata, type EntitySchema, ReferenceKind } from '@mikro-orm/core';
+import {
+  type EntityMetadata,
+  type EntitySchema,
+  ReferenceKind,
+  type RequiredEntityData,
+} from '@mikro-orm/core';
 import { DatabaseDefect } from './errors.ts';
 
 /**
@@ -149,3 +154,8 @@ export function checkRelations(meta: EntityMetadata, tenancies: Tenancies): void
 function refuse(message: string): never {
   throw new DatabaseDefect('registration', message);
 }
+
+/** A row to be written; the tenant is added automatically. */
+export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
+  [TENANT_PROPERTY]?: string;
+};

@@ -23,8 +23,8 @@ import type { PageQuery } from './rows/plain-rows.ts';
 import type { RowWrite } from './rows/row-writes.ts';
 import type { RowsQuery } from './rows/statement.ts';
 import type { Place } from './rows/statement-runner.ts';
+import type { TenantData } from './tenancy.ts';
 import {
-  type TenantData,
   type TenantFindOptions,
   TenantRules,
   type TransactionOptions,

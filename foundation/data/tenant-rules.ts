@@ -5,7 +5,6 @@ import {
   type IsolationLevel,
   isRaw,
   ReferenceKind,
-  type RequiredEntityData,
   Utils,
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
@@ -223,11 +222,6 @@ function idOf(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return undefined;
   return Utils.isEntity(value) ? (value as Row)[key] : value;
 }
-
-/** A row to be written; the tenant is added automatically. */
-export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
-  [TENANT_PROPERTY]?: string;
-};
 
 /** How a transaction runs. */
 export interface TransactionOptions {

@@ -10,6 +10,7 @@ import { createAdmission } from './admission.ts';
 import { createAddressPolicy } from './allow-private.ts';
 import { createClient, createFetch } from './client.ts';
 import { createConnections } from './connections.ts';
+import { createDenials } from './denials.ts';
 import {
   DEFAULT_BOUNDS,
   type Egress,
@@ -18,7 +19,7 @@ import {
   type EgressResponse,
   type EgressResult,
 } from './egress.ts';
-import { createDenials, EgressErrors, EgressRefusal } from './errors.ts';
+import { EgressErrors, EgressRefusal } from './errors.ts';
 import { boundResolve, createResolve, type Resolve } from './resolve.ts';
 import { createEgressRules } from './rules.ts';
 import { parseTarget } from './target.ts';

@@ -9,9 +9,16 @@ import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import { HeldLease } from './held-lease.ts';
 import { leaseMetrics } from './lease-metrics.ts';
-import { checkPlace, LeaseErrors, type LeaseRequest, labelOf, leaseRequest } from './lease-request.ts';
+import {
+  checkPlace,
+  LeaseErrors,
+  type LeasePlace,
+  type LeaseRequest,
+  labelOf,
+  leaseRequest,
+} from './lease-request.ts';
 import type { LeaseSignals } from './lease-signals.ts';
-import type { LeasePlace, LeaseStore, LeaseTicket } from './lease-store.ts';
+import type { LeaseStore, LeaseTicket } from './lease-store.ts';
 import type {
   HeldName,
   HeldPlace,

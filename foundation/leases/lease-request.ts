@@ -1,5 +1,4 @@
 import { defineErrors } from '../base/gateway-error.ts';
-import type { LeasePlace } from './lease-store.ts';
 import type { LeaseWaitOptions } from './leases.ts';
 
 /**
@@ -40,6 +39,9 @@ export interface LeaseRequest {
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
+
+/** Which lease is meant; the name is empty where none was given. */
+export type LeasePlace = Pick<LeaseRequest, 'key' | 'name'>;
 
 const MAX_TEXT = 200;
 const LIMIT = { least: 0, most: 1_000_000 };

@@ -1,7 +1,7 @@
 import { Type } from '../base/type.ts';
 import type { Events } from '../messages/events/events.ts';
 import { defineEvent } from '../messages/events/events.ts';
-import type { LeasePlace } from './lease-store.ts';
+import type { LeasePlace } from './lease-request.ts';
 
 /**
  * Reports to other processes that a lease may have become free, or that a holder of theirs is asked to end, so that

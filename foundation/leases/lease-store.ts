@@ -1,4 +1,4 @@
-import type { LeaseRequest } from './lease-request.ts';
+import type { LeasePlace, LeaseRequest } from './lease-request.ts';
 import type { HeldName, HeldPlace, LeaseRefusal } from './leases.ts';
 
 /**
@@ -41,9 +41,6 @@ export interface LeaseStore {
 
 /** How a renewal ended. */
 export type Renewal = 'held' | 'revoked' | 'gone';
-
-/** Which lease is meant; the name is empty where none was given. */
-export type LeasePlace = Pick<LeaseRequest, 'key' | 'name'>;
 
 /** One request for a lease. */
 export interface LeaseTicket extends LeasePlace, Pick<LeaseRequest, 'limit' | 'ttl' | 'note'> {

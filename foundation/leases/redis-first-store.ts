@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Redis } from '../redis/redis.ts';
-import type { LeasePlace, LeaseStore, LeaseTicket, Renewal } from './lease-store.ts';
+import type { LeasePlace } from './lease-request.ts';
+import type { LeaseStore, LeaseTicket, Renewal } from './lease-store.ts';
 
 /** The two stores, and the connection that says which of them is asked. */
 export interface RedisFirstParts {

@@ -1,5 +1,6 @@
 import { type Redis, type RedisScript, redisScript } from '../redis/redis.ts';
-import { type LeasePlace, type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
+import type { LeasePlace } from './lease-request.ts';
+import { type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
 import type { LeaseRefusal } from './leases.ts';
 
 /*

@@ -4,8 +4,8 @@ import { within } from '../base/deadline.ts';
 import { causesOf } from '../base/failure.ts';
 import type { Database, Family } from '../data/database.ts';
 import { RETRY_RACES, withRetries } from '../data/retry.ts';
-import { TTL } from './lease-request.ts';
-import { type LeasePlace, type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
+import { type LeasePlace, TTL } from './lease-request.ts';
+import { type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
 import type { HeldName } from './leases.ts';
 
 /** Milliseconds for one statement, with the wait for a connection: far below the leases. */

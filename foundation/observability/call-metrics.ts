@@ -1,5 +1,10 @@
 import { grpcStatusName } from '../base/grpc-status.ts';
-import { type CallSeries, type CallSeriesOptions, createCallSeries } from './call-series.ts';
+import {
+  type CallSeries,
+  type CallSeriesOptions,
+  createCallSeries,
+  type TenantLabels,
+} from './call-series.ts';
 import {
   ANONYMOUS_TENANT,
   methodLabel,
@@ -64,6 +69,3 @@ export function createTenantLabels(limit: number, onOverflow: () => void): Tenan
     return label;
   };
 }
-
-/** The label for a tenant, now and until the process ends. */
-export type TenantLabels = (tenantId: string | undefined) => string;

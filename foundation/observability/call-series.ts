@@ -1,5 +1,4 @@
 import { Gauge, type Metric, type Registry } from 'prom-client';
-import type { TenantLabels } from './call-metrics.ts';
 import { OTHER, tenantLabel } from './metric-registry.ts';
 
 /** Counts and times the calls of one transport. */
@@ -22,6 +21,9 @@ export interface EndedCall {
   readonly tenantId: string | undefined;
   readonly seconds: number;
 }
+
+/** The label for a tenant, now and until the process ends. */
+export type TenantLabels = (tenantId: string | undefined) => string;
 
 /** Bounds of the series. */
 export interface CallSeriesOptions {

@@ -14,13 +14,21 @@ import type {
 } from './kind.ts';
 import { closedSchema } from './kind-schema.ts';
 import { type LocatedProblem, reasonOf } from './problem.ts';
-import type { Version } from './version.ts';
 
-/** A version that is live, with the file that declares it. */
-export interface LiveEntry {
-  readonly version: Version;
+/** What a slot knows of a version: see `Version`. */
+interface SlotVersion {
+  readonly step: { readonly resource: Resource };
+  readonly value: unknown;
+  readonly generation: number;
+  pin(): void;
+  unpin(): void;
+  lease(): () => void;
+  dispose(): Promise<void>;
+}
+
+interface SlotEntry {
+  readonly version: SlotVersion;
   readonly file: string;
-  readonly line: number;
 }
 
 /**
@@ -31,12 +39,12 @@ export class KindSlot {
   readonly definition: Kind;
   readonly log: Logger;
   /** Every version of it that is not disposed yet. */
-  readonly versions = new Set<Version>();
+  readonly versions = new Set<SlotVersion>();
   readonly view: ResourceView;
   readonly #check: Validator;
   readonly #checked = new WeakMap<SourceDocument, CheckedDocument>();
   readonly #listeners = new Set<() => void>();
-  #live: ReadonlyMap<string, LiveEntry> = new Map();
+  #live: ReadonlyMap<string, SlotEntry> = new Map();
 
   constructor(definition: Kind, log: Logger) {
     this.definition = definition;
@@ -46,7 +54,7 @@ export class KindSlot {
   }
 
   /** By name. */
-  get live(): ReadonlyMap<string, LiveEntry> {
+  get live(): ReadonlyMap<string, SlotEntry> {
     return this.#live;
   }
 
@@ -60,7 +68,7 @@ export class KindSlot {
   }
 
   /** Exchanges what is live. Returns whether a reader can see a difference. */
-  exchange(next: ReadonlyMap<string, LiveEntry>): boolean {
+  exchange(next: ReadonlyMap<string, SlotEntry>): boolean {
     const old = this.#live;
     this.#live = next;
     for (const { version } of next.values()) version.pin();
@@ -106,7 +114,7 @@ export class KindSlot {
   }
 }
 
-function isSame(one: LiveEntry, other: LiveEntry | undefined): boolean {
+function isSame(one: SlotEntry, other: SlotEntry | undefined): boolean {
   return one.version === other?.version && one.file === other.file;
 }
 

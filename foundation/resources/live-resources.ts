@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../observability/logger.ts';
 import { parseSourceFile, type SourceDocument, type SourceFile } from './document.ts';
-import type { Resource, ResourceProblem } from './kind.ts';
-import type { KindSlot, LiveEntry } from './kind-slot.ts';
+import type { ResourceProblem } from './kind.ts';
+import type { KindSlot } from './kind-slot.ts';
 import { missing, plan, type Refusal, soundness } from './plan.ts';
 import type { LocatedProblem } from './problem.ts';
-import type { ResourceLimits, ResourceTimes } from './resources.ts';
+import type { ResourceLimits, ResourceReading, ResourceTimes, Validation } from './resources.ts';
 import { type StageResult, stage } from './stage.ts';
-import type { FailedBuild, Version, VersionLife } from './version.ts';
+import type { FailedBuild, LiveEntry, Version, VersionLife } from './version.ts';
 
 /** What live resources are made with. */
 interface LiveResourcesParts {
@@ -135,12 +135,6 @@ function summary(before: ReadonlyMap<string, LiveEntry>, next: ReadonlyMap<strin
   return { added, rebuilt: fresh.length - added, removed };
 }
 
-/** What is wrong with a text. */
-export interface Validation {
-  readonly valid: boolean;
-  readonly errors: readonly ({ readonly line: number } & ResourceProblem)[];
-}
-
 /** Where a text stands that is in no file. */
 const NOWHERE = 'text';
 
@@ -166,15 +160,6 @@ export function validateText(text: string, live: LiveResources, limit: number, m
   });
   const refused = [...planned.refusals.values()].flatMap(({ problems }) => problems);
   return invalid([...refused, ...dangling].slice(0, limit).map(toError));
-}
-
-/** What a text that is in no file declares. */
-export interface ResourceReading {
-  /** Absent where there are errors. */
-  readonly resource?: Resource;
-  readonly errors: Validation['errors'];
-  /** Gives problems that are found later their lines. */
-  locate(problems: readonly ResourceProblem[]): Validation['errors'];
 }
 
 /** Reads one document of one kind: YAML, header, the kind's schema and rules. Does not look for what it names. Pure. */

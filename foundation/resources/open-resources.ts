@@ -12,17 +12,11 @@ import { createFollowedFolder } from './followed-folder.ts';
 import { KIND_NAME, resourceId } from './header.ts';
 import { KIND_MEMBERS, type Kind, type ResourceView } from './kind.ts';
 import { KindSlot } from './kind-slot.ts';
-import {
-  LiveResources,
-  readResource,
-  type Staged,
-  toError,
-  type Validation,
-  validateText,
-} from './live-resources.ts';
-import { createReloadLog, type FileReport, failures, type ResourcesReport, reportFiles } from './report.ts';
+import { LiveResources, readResource, type Staged, toError, validateText } from './live-resources.ts';
+import { createReloadLog, failures, reportFiles } from './report.ts';
 import {
   byKind,
+  type FileReport,
   type FileWriteOptions,
   type KindRegistration,
   RESOURCE_LIMITS,
@@ -32,8 +26,10 @@ import {
   type ResourceHost,
   type ResourceLimits,
   type ResourceSource,
+  type ResourcesReport,
   type ResourceTimes,
   type StagedKinds,
+  type Validation,
 } from './resources.ts';
 
 /** What the resources are made of. */

@@ -1,10 +1,10 @@
 import { nearestName } from '../base/nearest-name.ts';
 import { buildOrder, wayAround } from './build-order.ts';
 import type { SourceDocument, SourceFile } from './document.ts';
-import type { Resource, ResourceProblem } from './kind.ts';
-import { type CheckedReference, type KindSlot, type LiveEntry, problemsOfUnread } from './kind-slot.ts';
+import type { ResourceProblem } from './kind.ts';
+import { type CheckedReference, type KindSlot, problemsOfUnread } from './kind-slot.ts';
 import type { LocatedProblem } from './problem.ts';
-import type { Version } from './version.ts';
+import type { LiveEntry, Step, Version } from './version.ts';
 
 /** What a plan is made from. */
 interface PlanInput {
@@ -17,17 +17,6 @@ interface PlanInput {
   readonly limit: number;
   /** What is there in addition to the files, by id; for looking at one file alone. */
   readonly elsewhere?: ReadonlyMap<string, unknown>;
-}
-
-/** A resource that should be live. */
-export interface Step {
-  readonly id: string;
-  readonly slot: KindSlot;
-  readonly document: SourceDocument;
-  readonly resource: Resource;
-  readonly references: readonly CheckedReference[];
-  readonly file: string;
-  readonly line: number;
 }
 
 /** Why a document does not become live. */

@@ -1,47 +1,10 @@
 import type { Logger } from '../observability/logger.ts';
 import type { SourceDocument, SourceFile } from './document.ts';
-import type { LiveEntry } from './kind-slot.ts';
 import type { SwapSummary } from './live-resources.ts';
 import type { Refusal } from './plan.ts';
-import { describeProblem, type LocatedProblem } from './problem.ts';
-
-/** What became of one document. */
-export interface DocumentReport {
-  /** Absent when the document does not say what it declares. */
-  readonly kind?: string;
-  readonly name?: string;
-  /** From 1. */
-  readonly line: number;
-  /** `waiting`: nothing is wrong with it, but no plugin that runs registers its kind. */
-  readonly status: 'live' | 'failed' | 'waiting';
-  /** `waiting`, with a kind that is probably a misspelled one. */
-  readonly isMisspelled?: boolean;
-  /** An earlier version of it is live. */
-  readonly servesLastGood: boolean;
-  readonly problems: readonly LocatedProblem[];
-}
-
-/** What became of one file. */
-export interface FileReport {
-  /** Relative to the folder; `.` for the folder itself. */
-  readonly file: string;
-  /** Its documents, and resources that it held when it could last be read. */
-  readonly documents: readonly DocumentReport[];
-  /** Why it could not be read; the problems of documents are with them. */
-  readonly problems: readonly LocatedProblem[];
-}
-
-/** The folder and what is live of it. */
-export interface ResourcesReport {
-  /** Absolute. */
-  readonly folder: string;
-  readonly exists: boolean;
-  /** `polling` while the file system sends no notices: changes are seen within a second. */
-  readonly watching: 'notices' | 'polling';
-  /** When the folder was last read and found changed, or a reload was asked for. */
-  readonly lastReloadAt: Date | undefined;
-  readonly files: readonly FileReport[];
-}
+import { describeProblem } from './problem.ts';
+import type { DocumentReport, FileReport } from './resources.ts';
+import type { LiveEntry } from './version.ts';
 
 /** The report of the files. Pure. */
 export function reportFiles(

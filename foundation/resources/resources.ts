@@ -1,8 +1,7 @@
 import { defineErrors } from '../base/gateway-error.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { Kind, KindDefinition, ResourceView } from './kind.ts';
-import type { ResourceReading, Validation } from './live-resources.ts';
-import type { FileReport, ResourcesReport } from './report.ts';
+import type { Kind, KindDefinition, Resource, ResourceProblem, ResourceView } from './kind.ts';
+import type { LocatedProblem } from './problem.ts';
 
 /** What came of a reload that was asked for. */
 export interface ReloadSummary {
@@ -22,6 +21,59 @@ export interface ResourceSource {
   readonly yaml: string;
   /** False when the file declares others too, which writing the file would remove. */
   readonly isAlone: boolean;
+}
+
+/** What became of one document. */
+export interface DocumentReport {
+  /** Absent when the document does not say what it declares. */
+  readonly kind?: string;
+  readonly name?: string;
+  /** From 1. */
+  readonly line: number;
+  /** `waiting`: nothing is wrong with it, but no plugin that runs registers its kind. */
+  readonly status: 'live' | 'failed' | 'waiting';
+  /** `waiting`, with a kind that is probably a misspelled one. */
+  readonly isMisspelled?: boolean;
+  /** An earlier version of it is live. */
+  readonly servesLastGood: boolean;
+  readonly problems: readonly LocatedProblem[];
+}
+
+/** What became of one file. */
+export interface FileReport {
+  /** Relative to the folder; `.` for the folder itself. */
+  readonly file: string;
+  /** Its documents, and resources that it held when it could last be read. */
+  readonly documents: readonly DocumentReport[];
+  /** Why it could not be read; the problems of documents are with them. */
+  readonly problems: readonly LocatedProblem[];
+}
+
+/** The folder and what is live of it. */
+export interface ResourcesReport {
+  /** Absolute. */
+  readonly folder: string;
+  readonly exists: boolean;
+  /** `polling` while the file system sends no notices: changes are seen within a second. */
+  readonly watching: 'notices' | 'polling';
+  /** When the folder was last read and found changed, or a reload was asked for. */
+  readonly lastReloadAt: Date | undefined;
+  readonly files: readonly FileReport[];
+}
+
+/** What is wrong with a text. */
+export interface Validation {
+  readonly valid: boolean;
+  readonly errors: readonly ({ readonly line: number } & ResourceProblem)[];
+}
+
+/** What a text that is in no file declares. */
+export interface ResourceReading {
+  /** Absent where there are errors. */
+  readonly resource?: Resource;
+  readonly errors: Validation['errors'];
+  /** Gives problems that are found later their lines. */
+  locate(problems: readonly ResourceProblem[]): Validation['errors'];
 }
 
 /**

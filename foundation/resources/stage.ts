@@ -3,10 +3,18 @@ import type { Clock } from '../base/clock.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import type { SourceDocument } from './document.ts';
 import type { ResourceProblem } from './kind.ts';
-import type { CheckedReference, LiveEntry } from './kind-slot.ts';
-import { missing, type Plan, type Refusal, type Step, strongReferences } from './plan.ts';
+import type { CheckedReference } from './kind-slot.ts';
+import { missing, type Plan, type Refusal, strongReferences } from './plan.ts';
 import type { ResourceLimits } from './resources.ts';
-import { buildProblems, buildVersion, type FailedBuild, type Version, type VersionLife } from './version.ts';
+import {
+  buildProblems,
+  buildVersion,
+  type FailedBuild,
+  type LiveEntry,
+  type Step,
+  type Version,
+  type VersionLife,
+} from './version.ts';
 
 /** What a stage is made from. */
 interface StageInput {

@@ -1,12 +1,23 @@
 import { within } from '../base/deadline.ts';
 import { GatewayError } from '../base/gateway-error.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { SourceDocument } from './document.ts';
 import { resourceId } from './header.ts';
-import type { ResourceProblem } from './kind.ts';
-import type { KindSlot } from './kind-slot.ts';
-import type { Step } from './plan.ts';
+import type { Resource, ResourceProblem } from './kind.ts';
+import type { CheckedReference, KindSlot } from './kind-slot.ts';
 import { reasonOf } from './problem.ts';
 import type { ResourceTimes } from './resources.ts';
+
+/** A resource that should be live. */
+export interface Step {
+  readonly id: string;
+  readonly slot: KindSlot;
+  readonly document: SourceDocument;
+  readonly resource: Resource;
+  readonly references: readonly CheckedReference[];
+  readonly file: string;
+  readonly line: number;
+}
 
 /** What versions share. */
 export interface VersionLife {
@@ -102,6 +113,13 @@ export class Version {
       log.warn({ err, resource: id }, 'a replaced resource did not end');
     }
   }
+}
+
+/** A version that is live, with the file that declares it. */
+export interface LiveEntry {
+  readonly version: Version;
+  readonly file: string;
+  readonly line: number;
 }
 
 /** What building needs in addition to the step. */

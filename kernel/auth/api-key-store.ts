@@ -7,7 +7,7 @@ import type { Database } from '../../foundation/data/database.ts';
 import { RETRY_RACES } from '../../foundation/data/retry.ts';
 import { ApiKey } from '../../foundation/tables/api-key.ts';
 import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
-import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
+import { type BootstrapSettings, FIRST_KEY, hasUsableAdmin, requireNoAdmin } from './bootstrap.ts';
 import { ApiKeyErrors } from './errors.ts';
 import type { IdentityCache } from './identity-cache.ts';
 
@@ -201,10 +201,10 @@ export function createApiKeyStore({
     },
     hasUsableAdmin: (tenantId) => hasUsableAdmin(database.system(), tenantId, new Date(clock.now())),
     bootstrap: (settings) =>
-      database.transaction(
-        (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => create(entities, key)),
-        RETRY_RACES,
-      ),
+      database.transaction(async (entities) => {
+        await requireNoAdmin(entities, new Date(clock.now()));
+        return create(entities, { ...settings, ...FIRST_KEY });
+      }, RETRY_RACES),
   };
 }
 

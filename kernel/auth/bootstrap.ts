@@ -4,7 +4,6 @@ import { ApiKey } from '../../foundation/tables/api-key.ts';
 import { Tenant } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 import { ADMIN_SCOPE, GENERAL_SCOPES } from '../access/scopes.ts';
-import type { ApiKeySettings, NewApiKey } from './api-key-store.ts';
 import { BootstrapErrors } from './errors.ts';
 
 /** What the operator says about the first key (decisions 1.3). */
@@ -16,25 +15,21 @@ export interface BootstrapSettings {
 /** Keys that are read at a time. */
 const PAGE = 200;
 
+/** What the first key may do, and for whom. */
+export const FIRST_KEY = {
+  tenantId: DEFAULT_TENANT_ID,
+  roles: ['admin'],
+  scopes: [...GENERAL_SCOPES, ADMIN_SCOPE],
+  createdBy: null,
+} as const;
+
 /**
- * Lets `insert` make the first administrator key, inside the caller's transaction, or throws `bootstrap.completed`. The
- * row of the default tenant is the lock, which callers take before they look for keys; on SQLite the transaction is.
+ * Throws `bootstrap.completed` where the default tenant has an administrator. In the caller's transaction: the row of
+ * the tenant is the lock, which callers take before they look for keys; on SQLite the transaction is.
  */
-export async function bootstrapKey(
-  entities: SqlEntityManager,
-  settings: BootstrapSettings,
-  now: Date,
-  insert: (key: ApiKeySettings) => Promise<NewApiKey>,
-): Promise<NewApiKey> {
+export async function requireNoAdmin(entities: SqlEntityManager, now: Date): Promise<void> {
   await entities.findOneOrFail(Tenant, { id: DEFAULT_TENANT_ID }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (await hasUsableAdmin(entities, DEFAULT_TENANT_ID, now)) throw BootstrapErrors.completed();
-  return insert({
-    ...settings,
-    tenantId: DEFAULT_TENANT_ID,
-    roles: ['admin'],
-    scopes: [...GENERAL_SCOPES, ADMIN_SCOPE],
-    createdBy: null,
-  });
 }
 
 /** True while the tenant has a key with role `admin` that is neither revoked nor expired (decisions 1.3). */

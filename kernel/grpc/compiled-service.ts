@@ -5,7 +5,6 @@ import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
 import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
 import type { Access } from '../api/access.ts';
 import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
-import type { DeclaredService } from './declared-service.ts';
 
 /** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */
 export interface CompiledMethod extends ProtoMethod {
@@ -33,6 +32,18 @@ export interface CompiledService {
   readonly declaration: GrpcService;
   /** The files that declare it and all that it needs, linked. */
   readonly files: readonly FileDescriptor[];
+}
+
+/** A service of a plugin, as far as it is known without the library. */
+export interface DeclaredService {
+  /** Full name. */
+  readonly name: string;
+  readonly owner: string;
+  readonly declaration: GrpcService;
+  /** Counts the calls of the plugin generation that it belongs to. */
+  readonly inFlight: InFlight;
+  /** Absent until a client needs it, for a service that is `lazy`. */
+  compiled?: CompiledService | undefined;
 }
 
 /**

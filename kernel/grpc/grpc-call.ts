@@ -1,12 +1,10 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import type { CallStream } from '../../foundation/grpc/call-stream.ts';
-import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import type { Message } from '../../foundation/protobuf/message-codec.ts';
 import { ConversionError } from '../../foundation/protobuf/well-known.ts';
 import type { GrpcCall } from '../api/grpc.ts';
 import { type CallServices, StateCall } from '../chain/state-call.ts';
 import type { CompiledMethod } from './compiled-service.ts';
-import type { GrpcState } from './grpc-state.ts';
+import { checkName, type GrpcState } from './grpc-state.ts';
 
 /** One gRPC call as a handler sees it. */
 export class ServedCall extends StateCall<GrpcState> implements GrpcCall {
@@ -85,15 +83,6 @@ export class ServedCall extends StateCall<GrpcState> implements GrpcCall {
   }
 }
 
-/** Names that mean something to HTTP/2 or gRPC itself. */
-const RESERVED =
-  /^(?::.*|grpc-.*|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|http2-settings|te|trailer|content-.*|.*-bin)$/i;
-
-/** @throws Error for a name that no plugin may set */
-export function checkName(name: string): void {
-  if (RESERVED.test(name)) throw new Error(`the metadata name ${name} is reserved, or for bytes`);
-}
-
 /** What the client sent wrongly is its mistake; what a handler returns wrongly is ours and stays as it is. */
 function decoded<T>(decode: () => T): T {
   try {
@@ -109,27 +98,4 @@ function decoded<T>(decode: () => T): T {
 
 async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
-}
-
-/** The metadata of a call as HTTP headers, so that the same code reads credentials, traces and addresses. */
-export class GrpcRequest implements AddressedRequest {
-  readonly socket: { readonly remoteAddress: string | undefined };
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Bytes of all names and values. */
-  readonly size: number;
-
-  constructor({ request, remoteAddress, host }: CallStream) {
-    this.socket = { remoteAddress };
-    const headers: Record<string, string | undefined> = {};
-    const entries = request.getMap();
-    let size = 0;
-    for (const name in entries) {
-      const value = entries[name]!;
-      size += name.length + value.length;
-      if (typeof value === 'string') headers[name] = value;
-    }
-    if (host !== undefined) headers.host = host;
-    this.size = size;
-    this.headers = headers;
-  }
 }

@@ -2,9 +2,9 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import type { CallStream } from '../../foundation/grpc/call-stream.ts';
 import { GrpcErrors } from '../../foundation/grpc/errors.ts';
+import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import { CallState } from '../chain/call-state.ts';
 import type { CompiledMethod } from './compiled-service.ts';
-import { checkName, type GrpcRequest } from './grpc-call.ts';
 
 /** What was sent at the end of a call. */
 interface SentStatus {
@@ -99,4 +99,36 @@ export class GrpcState extends CallState {
     this.code = code;
     this.done({ status, duration: monotonic - this.startedAt });
   }
+}
+
+/** The metadata of a call as HTTP headers, so that the same code reads credentials, traces and addresses. */
+export class GrpcRequest implements AddressedRequest {
+  readonly socket: { readonly remoteAddress: string | undefined };
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Bytes of all names and values. */
+  readonly size: number;
+
+  constructor({ request, remoteAddress, host }: CallStream) {
+    this.socket = { remoteAddress };
+    const headers: Record<string, string | undefined> = {};
+    const entries = request.getMap();
+    let size = 0;
+    for (const name in entries) {
+      const value = entries[name]!;
+      size += name.length + value.length;
+      if (typeof value === 'string') headers[name] = value;
+    }
+    if (host !== undefined) headers.host = host;
+    this.size = size;
+    this.headers = headers;
+  }
+}
+
+/** Names that mean something to HTTP/2 or gRPC itself. */
+const RESERVED =
+  /^(?::.*|grpc-.*|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|http2-settings|te|trailer|content-.*|.*-bin)$/i;
+
+/** @throws Error for a name that no plugin may set */
+export function checkName(name: string): void {
+  if (RESERVED.test(name)) throw new Error(`the metadata name ${name} is reserved, or for bytes`);
 }

@@ -3,7 +3,8 @@ import { lazy } from '../../foundation/base/lazy.ts';
 import { type Door, openDoor } from '../../foundation/grpc/door.ts';
 import type { TlsFiles } from '../../foundation/grpc/tls.ts';
 import type { Address } from '../../foundation/http/address.ts';
-import { type DeclaredService, requireDistinct } from './declared-service.ts';
+import type { DeclaredService } from './compiled-service.ts';
+import { requireDistinct } from './distinct-services.ts';
 import type { GrpcServer, GrpcServerOptions } from './server.ts';
 
 export type Grpc = ReturnType<typeof createGrpc>;

@@ -20,8 +20,8 @@ import { createBindTenant } from '../chain/tenant.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import type { CompiledMethod, MethodTable } from './compiled-service.ts';
 import { createEnding, type Ending } from './ending.ts';
-import { GrpcRequest, ServedCall } from './grpc-call.ts';
-import { GrpcState } from './grpc-state.ts';
+import { ServedCall } from './grpc-call.ts';
+import { GrpcRequest, GrpcState } from './grpc-state.ts';
 
 /** What only the stages of HTTP need. */
 type HttpOnly = 'http' | 'origins' | 'hasStarted' | 'times' | 'bodies' | 'isStrict';

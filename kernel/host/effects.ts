@@ -7,7 +7,7 @@ import type { RunningTask } from '../../foundation/schedules/periodic.ts';
 import type { GrpcService } from '../api/grpc.ts';
 import type { AnyAuthenticator } from '../auth/authenticator.ts';
 import type { PluginStage } from '../chain/stages.ts';
-import type { DeclaredService } from '../grpc/declared-service.ts';
+import type { DeclaredService } from '../grpc/compiled-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 
 /** A task that runs again and again while its plugin is active. */

@@ -8,7 +8,7 @@ import { Moves } from './moves.ts';
 import { type Exchange, exchangeOf, planExchange, planRun, type RunPlan } from './plan.ts';
 import { endsStart } from './plugin-configuration.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
-import { Slots } from './slots.ts';
+import { Slots, type SlotsOptions } from './slots.ts';
 import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
 
 /** Milliseconds that a start waits for set-ups of plugins that are not bundled, and a stop for those under way. */
@@ -16,11 +16,7 @@ const START_PATIENCE = 5_000;
 const STOP_PATIENCE = 2_000;
 
 /** What the host is made of. */
-export interface PluginHostOptions extends SwapParts {
-  /** `SVC_PLUGINS`; empty for all. */
-  readonly only: readonly string[];
-  /** Whether a plugin is bundled: set up first, has first claim, and a start waits for it. Default: all. */
-  readonly isBundled?: (folder: string) => boolean;
+export interface PluginHostOptions extends SwapParts, SlotsOptions {
   /** Plugins that ended the process again and again, with the last time: not started until an operator enables them. */
   readonly leftOut?: ReadonlyMap<string, Date>;
 }

@@ -3,17 +3,23 @@ import { changedEntries, type Desired, restOf } from '../../foundation/config/de
 import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
 import type { RunPlan } from './plan.ts';
 import type { Unloaded } from './plugin-folders.ts';
-import type { PluginHostOptions } from './plugin-host.ts';
 import { Slot } from './slot.ts';
+import type { SwapParts } from './swap.ts';
 
-type SlotOptions = Pick<PluginHostOptions, 'only' | 'isBundled' | 'clock' | 'logging'>;
+/** What says of plugins whether they run. */
+export interface SlotsOptions extends Pick<SwapParts, 'clock' | 'logging'> {
+  /** `SVC_PLUGINS`; empty for all. */
+  readonly only: readonly string[];
+  /** Whether a plugin is bundled: set up first, has first claim, and a start waits for it. Default: all. */
+  readonly isBundled?: (folder: string) => boolean;
+}
 
 /** The plugins of the deployment, and what each of them is in. */
 export class Slots {
-  readonly #options: SlotOptions;
+  readonly #options: SlotsOptions;
   readonly #slots = new Map<string, Slot>();
 
-  constructor(options: SlotOptions) {
+  constructor(options: SlotsOptions) {
     this.#options = options;
   }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { NewPlugin } from './write-plugin.ts';
 
 const GATEWAY = JSON.parse(
   readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
@@ -10,6 +9,18 @@ const GATEWAY = JSON.parse(
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 };
+
+/** What to write. */
+export interface NewPlugin {
+  readonly name: string;
+  /** The folder in which a package of it is written; undefined: it is one of the bundled plugins. */
+  readonly dir: string | undefined;
+  readonly features: ReadonlySet<string>;
+  /** Scope of the package's name, `@acme`. */
+  readonly scope?: string | undefined;
+  /** The tarball of the package `agent-gateway` that it is developed with; undefined: it comes from the registry. */
+  readonly gateway?: string | undefined;
+}
 
 const SCOPE = /^@[a-z0-9~-][a-z0-9._~-]*$/;
 

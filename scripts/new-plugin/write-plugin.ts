@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isPart, withFeatures } from './features.ts';
 import { inWords } from './names.ts';
-import { packageJson } from './package-json.ts';
+import { type NewPlugin, packageJson } from './package-json.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url));
@@ -17,18 +17,6 @@ const TEST = 'plugin.test.ts';
 const NODE_TEST = 'node.test.ts';
 /** The test's name among those of this project: the conformance suite observes its whole process, so it runs alone. */
 const BUNDLED_TEST = 'plugin.alone.test.ts';
-
-/** What to write. */
-export interface NewPlugin {
-  readonly name: string;
-  /** The folder in which a package of it is written; undefined: it is one of the bundled plugins. */
-  readonly dir: string | undefined;
-  readonly features: ReadonlySet<string>;
-  /** Scope of the package's name, `@acme`. */
-  readonly scope?: string | undefined;
-  /** The tarball of the package `agent-gateway` that it is developed with; undefined: it comes from the registry. */
-  readonly gateway?: string | undefined;
-}
 
 /** What was written; paths are relative to the working directory. */
 export interface WrittenPlugin {

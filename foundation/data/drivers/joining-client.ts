@@ -1,4 +1,4 @@
-import { ServerPlans } from './server-plans.ts';
+import { type FusedStatement, ServerPlans } from './server-plans.ts';
 
 /** Prefix of a statement that is to travel with the next one. A comment for the server. */
 export const JOIN_NEXT = '/* join next */ ';
@@ -116,25 +116,6 @@ const isBegin = (query: string) => query === 'begin' || query.startsWith('start 
 
 /** pg gives one result for each statement of a message; the caller asked the last one. */
 const last = (result: PgResult | readonly PgResult[]) => (Array.isArray(result) ? result.at(-1) : result);
-
-/** A statement without its values. */
-export interface Plannable {
-  /** `$1` stands for the first argument. */
-  readonly text: string;
-  /** SQL literals. */
-  readonly args: readonly string[];
-}
-
-/** A statement that is sent together with others. */
-export interface FusedStatement {
-  /** With its values in place. */
-  toText(): string;
-  /**
-   * For a server that plans it once and runs it often; undefined where an argument would not mean what it means in the
-   * text.
-   */
-  toPlannable(): Plannable | undefined;
-}
 
 /**
  * Statements that travel as one message, which PostgreSQL runs as one transaction. They are the only value of a query;

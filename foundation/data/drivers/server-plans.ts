@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { FusedStatement, Plannable } from './joining-client.ts';
 
 /** Statements of one connection that the server keeps plans of, and that are counted. */
 const MAX_STATEMENTS = 64;
@@ -17,6 +16,25 @@ const MAX_LOST = 50;
 
 /** PostgreSQL's code for a prepared statement that it does not have. */
 const NO_SUCH_STATEMENT = '26000';
+
+/** A statement without its values. */
+export interface Plannable {
+  /** `$1` stands for the first argument. */
+  readonly text: string;
+  /** SQL literals. */
+  readonly args: readonly string[];
+}
+
+/** A statement that is sent together with others. */
+export interface FusedStatement {
+  /** With its values in place. */
+  toText(): string;
+  /**
+   * For a server that plans it once and runs it often; undefined where an argument would not mean what it means in the
+   * text.
+   */
+  toPlannable(): Plannable | undefined;
+}
 
 interface Counted {
   uses: number;

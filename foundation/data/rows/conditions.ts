@@ -1,6 +1,5 @@
 import type { PlainValue } from '../drivers/values.ts';
 import type { PlainColumn, PlainEntity } from './plain-entity.ts';
-import type { Put } from './statement.ts';
 
 /** A value without MikroORM's marks on its type (`Opt`, …). */
 type Unmarked<V> = V extends string
@@ -30,6 +29,9 @@ export type PlainCondition<V> =
 
 /** Conditions that all have to hold, by property. */
 export type PlainWhere<E> = { readonly [K in keyof E & string]?: PlainCondition<E[K]> };
+
+/** Puts a value into a statement: gives the text that stands for it, a literal or a placeholder. */
+export type Put = (value: PlainValue) => string;
 
 /** Conditions in SQL, once their values are put in. */
 export type Conditions = (put: Put) => string[];

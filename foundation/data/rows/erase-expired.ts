@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import type { Database } from '../database.ts';
+import type { Database } from '../database-port.ts';
 import type { PlainWhere } from './conditions.ts';
 
 /** Rows that one statement deletes. */

@@ -1,5 +1,5 @@
 import type { EntityData, EntityName } from '@mikro-orm/core';
-import type { TenantData } from '../tenant-rules.ts';
+import type { TenantData } from '../tenancy.ts';
 import type { PlainWhere } from './conditions.ts';
 import type { Statement } from './statement.ts';
 import type { Answer, Place, RunFused } from './statement-runner.ts';

@@ -3,10 +3,12 @@ import type { MikroORM } from '@mikro-orm/sql';
 import { CompiledQuery, type ControlledTransaction, type QueryResult } from 'kysely';
 import { MAX_BINDINGS } from '../drivers/bound-parameters.ts';
 import type { BoundStatement } from '../drivers/driver.ts';
-import { type FusedStatement, FusedStatements } from '../drivers/joining-client.ts';
+import { FusedStatements } from '../drivers/joining-client.ts';
+import type { FusedStatement } from '../drivers/server-plans.ts';
 import { type PlainValue, sqliteBinding } from '../drivers/values.ts';
 import type { Family } from '../family.ts';
-import { type Put, type Statement, templateOf } from './statement.ts';
+import type { Put } from './conditions.ts';
+import { type Statement, templateOf } from './statement.ts';
 
 /** Characters that a family's literals may write otherwise. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for

@@ -1,11 +1,8 @@
 import type { PlainValue } from '../drivers/values.ts';
 import { DatabaseDefect } from '../errors.ts';
 import type { Family } from '../family.ts';
-import type { Conditions } from './conditions.ts';
+import type { Conditions, Put } from './conditions.ts';
 import type { PlainColumn, PlainEntity } from './plain-entity.ts';
-
-/** Puts a value into a statement: gives the text that stands for it, a literal or a placeholder. */
-export type Put = (value: PlainValue) => string;
 
 /** What stands for values in a text: `$1` and so on, or `?` for each. */
 export type Marks = '$' | '?';

@@ -1,24 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import { payloadProblem } from '../../base/json-schema.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { EventMetrics } from './event-metrics.ts';
-import { EventErrors, type EventLimits, type EventListener, type EventRef, type Events } from './events.ts';
-import { createListenerQueue, type Delivery } from './listener-queue.ts';
+import { EventErrors, type EventListener, type EventRef, type Events } from './events.ts';
+import { createListenerQueue, type Delivery, type QueueParts } from './listener-queue.ts';
 import { createMissedEvents } from './missed-events.ts';
 import { createReplicaLink } from './replica-link.ts';
 import type { Transport } from './transport.ts';
 
 /** What the events of a process need. */
-export interface EventBusOptions {
+export interface EventBusOptions extends QueueParts {
   /** The way to the other replicas; without one events stay in this process. */
   readonly transport: Transport | undefined;
-  readonly limits: EventLimits;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly clock: Clock;
-  readonly metrics: EventMetrics;
 }
 
 /**

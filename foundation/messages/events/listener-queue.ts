@@ -1,10 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TSchema } from 'typebox';
+import type { Clock } from '../../base/clock.ts';
 import { within } from '../../base/deadline.ts';
 import { throttledLog } from '../../base/throttle.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { type ReadPayload, readPayload } from '../payload.ts';
-import type { EventBusOptions } from './event-bus.ts';
-import type { EventListener, EventMeta, EventRef } from './events.ts';
+import type { EventMetrics } from './event-metrics.ts';
+import type { EventLimits, EventListener, EventMeta, EventRef } from './events.ts';
+
+/** What the queues of all listeners share. */
+export interface QueueParts {
+  readonly limits: EventLimits;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly clock: Clock;
+  readonly metrics: EventMetrics;
+}
 
 /** An event on its way to the listeners. */
 export interface Delivery {
@@ -26,7 +36,7 @@ const PER_TURN = 64;
 export function createListenerQueue(
   { id: event, schema }: EventRef<unknown>,
   listener: EventListener<unknown>,
-  { limits, log, clock, metrics }: Pick<EventBusOptions, 'limits' | 'log' | 'clock' | 'metrics'>,
+  { limits, log, clock, metrics }: QueueParts,
   onOverflow: () => void,
 ) {
   const waiting: Delivery[] = [];

@@ -3,7 +3,7 @@ import type * as BullMq from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { endsWithin } from '../../base/deadline.ts';
 import type { Hands, Reception } from './create-hints.ts';
-import type { Outage } from './redis-carrier.ts';
+import type { Outage } from './redis-outage.ts';
 
 /** Milliseconds that Redis may be silent while an answer to a publisher is due. */
 const ANSWER_DEADLINE_MS = 1_000;

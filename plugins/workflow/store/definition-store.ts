@@ -1,7 +1,4 @@
-import type { InferEntity } from '@mikro-orm/core';
 import {
-  column,
-  defineEntity,
   eachRow,
   holdsText,
   type Page,
@@ -11,8 +8,8 @@ import {
   writes,
 } from 'agent-gateway';
 import type { Graph } from '../contract/graph.ts';
-import { changedColumns, entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
-import type { DefinitionTables } from './tables.ts';
+import { changedColumns, findRow, fromColumns, toColumns } from './rows.ts';
+import type { DefinitionRow, DefinitionStatus, DefinitionTables } from './tables.ts';
 import {
   nextVersion,
   type StoredVersion,
@@ -20,9 +17,6 @@ import {
   versionRow,
   withFreeNumber,
 } from './versions.ts';
-
-/** `draft`: never published. `published`: its newest version can start runs. `archived`: nothing starts any more. */
-type DefinitionStatus = 'draft' | 'published' | 'archived';
 
 /** The content that the author of a definition writes. */
 interface DefinitionContent {
@@ -47,31 +41,6 @@ export interface StoredDefinition extends DefinitionContent {
   readonly createdAt: number;
   readonly updatedAt: number;
 }
-
-/** Definitions that people edit over HTTP. */
-export function definitionTable(name: string) {
-  return defineEntity({
-    name: entityName(name, 'definition'),
-    tableName: `${name}_definitions`,
-    indexes: [{ name: `${name}_definitions_created`, properties: ['tenantId', 'createdAt', 'id'] }],
-    properties: {
-      tenantId: column.tenant().primary(),
-      id: column.id().primary(),
-      /** JSON texts: an author may put any character into them. */
-      name: column.text(),
-      description: column.text(),
-      graph: column.text(),
-      status: column.string(LENGTHS.status).$type<DefinitionStatus>(),
-      latestVersion: column.integer().nullable(),
-      revision: column.integer(),
-      createdBy: column.string(LENGTHS.identity),
-      createdAt: column.bigint(),
-      updatedAt: column.bigint(),
-    },
-  });
-}
-
-type DefinitionRow = InferEntity<ReturnType<typeof definitionTable>>;
 
 /** Members whose columns are JSON texts. */
 const JSON_MEMBERS = ['name', 'description', 'graph'] as const;

@@ -1,50 +1,7 @@
-import { column, type Database, defineEntity, RETRY_RACES } from 'agent-gateway';
+import { type Database, RETRY_RACES } from 'agent-gateway';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { createEngineSql, nowSql } from './engine-sql.ts';
-import { entityName, LENGTHS } from './rows.ts';
-import type { WorkflowTables } from './tables.ts';
-
-/** `next_at` of a row that may be taken at once, if it is the first of its run: every row begins with it. */
-export const READY = 0;
-
-/**
- * Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no
- * sink waits for another.
- *
- * The index has what is ready by tenant, the oldest first, and everything else by the time when it is checked again:
- * either is found without reading other rows, however many wait.
- */
-export function outboxTable(name: string) {
-  return defineEntity({
-    name: entityName(name, 'outbox'),
-    tableName: `${name}_outbox`,
-    indexes: [
-      {
-        name: `${name}_outbox_next`,
-        properties: ['sink', 'nextAt', 'tenantId', 'createdAt', 'runId', 'fromSeq'],
-      },
-    ],
-    properties: {
-      runId: column.id().primary(),
-      sink: column.string(LENGTHS.sink).primary(),
-      fromSeq: column.integer().unsigned(false).primary(),
-      tenantId: column.tenant(),
-      toSeq: column.integer(),
-      createdAt: column.bigint(),
-      /**
-       * `READY`, or when the row is checked again: the end of a claim, of a pause after a failure, or a while after
-       * that of the row before it.
-       */
-      nextAt: column.bigint(),
-      attempts: column.integer(),
-      /**
-       * The claim that holds or last held the row; null in rows that were put off, and in rows that were never the
-       * first of their run.
-       */
-      claim: column.id().nullable(),
-    },
-  });
-}
+import { READY, type WorkflowTables } from './tables.ts';
 
 /** Names a row of a sink. */
 export interface RowKey {

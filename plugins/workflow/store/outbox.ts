@@ -2,8 +2,8 @@ import type { Ids } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunPlace } from '../contract/engine.ts';
 import { createEngineSql, nowSql } from './engine-sql.ts';
-import { createOutboxRows, READY, type ReachedRow, type RowKey, type WaitingRow } from './outbox-rows.ts';
-import type { EngineStorage } from './tables.ts';
+import { createOutboxRows, type ReachedRow, type RowKey, type WaitingRow } from './outbox-rows.ts';
+import { type EngineStorage, READY } from './tables.ts';
 
 /**
  * Events of one run that a sink does not have yet, taken for a while: no other process gets events of this run for this

@@ -2,16 +2,13 @@ import { isStorableText, type PlainWhere } from 'agent-gateway';
 import type { RunPlace, RunQuery } from '../contract/engine.ts';
 import type { RunStatus } from '../contract/runs.ts';
 import type { NewEvent } from '../services/core/commands.ts';
-import type { RunState, StepState } from '../services/core/state.ts';
+import type { StepState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
 import { findRow, toText } from './rows.ts';
-import { type RunRow, runHead } from './run-rows.ts';
+import { type RunHead, runHead } from './run-rows.ts';
 import { findStart } from './run-writes.ts';
 import { stepState } from './step-rows.ts';
-import type { EngineStorage } from './tables.ts';
-
-/** A run without its steps. Raw: what leaves the engine is redacted where it is shown. */
-export type RunHead = Omit<RunState, 'steps'>;
+import type { EngineStorage, RunRow } from './tables.ts';
 
 /** A human task that waits. */
 export interface OpenTask {

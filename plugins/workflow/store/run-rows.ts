@@ -1,60 +1,12 @@
-import type { InferEntity } from '@mikro-orm/core';
-import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
+import type { TenantEntityManager } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
-import type { RunStatus } from '../contract/runs.ts';
 import type { RunState } from '../services/core/state.ts';
-import { changedColumns, entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
-import type { RunHead } from './run-queries.ts';
+import { changedColumns, findRow, fromColumns, toColumns } from './rows.ts';
 import { stepState } from './step-rows.ts';
-import type { WorkflowTables } from './tables.ts';
+import type { RunRow, WorkflowTables } from './tables.ts';
 
-/**
- * Runs of an engine. What changes at each step of a chain (`revision`, `seq`, `updated_at`) is in no index: PostgreSQL
- * then writes the new row next to the old one and leaves all indexes as they are. `owner` and `wake_at` are null where
- * nothing has to be done, so that finished runs are never scanned.
- */
-export function runTable(name: string) {
-  return defineEntity({
-    name: entityName(name, 'run'),
-    tableName: `${name}_runs`,
-    indexes: [
-      { name: `${name}_runs_started`, properties: ['tenantId', 'startedAt', 'id'] },
-      { name: `${name}_runs_definition`, properties: ['tenantId', 'definitionId', 'startedAt', 'id'] },
-      { name: `${name}_runs_status`, properties: ['tenantId', 'status', 'startedAt', 'id'] },
-      {
-        name: `${name}_runs_definition_status`,
-        properties: ['tenantId', 'definitionId', 'status', 'startedAt', 'id'],
-      },
-      { name: `${name}_runs_wake`, properties: ['wakeAt'] },
-      { name: `${name}_runs_owner`, properties: ['owner'] },
-    ],
-    properties: {
-      tenantId: column.tenant().primary(),
-      id: column.id().primary(),
-      definitionId: column.string(LENGTHS.definitionId),
-      versionId: column.id(),
-      version: column.integer(),
-      status: column.string(LENGTHS.status).$type<RunStatus>(),
-      revision: column.integer(),
-      seq: column.integer(),
-      /** JSON texts: any character survives in them on every database. */
-      input: column.text(),
-      variables: column.text(),
-      error: column.text().nullable(),
-      owner: column.string(LENGTHS.worker).nullable(),
-      /** Times are milliseconds since the epoch on the database's clock, as the rules compute with them. */
-      wakeAt: column.bigint().nullable(),
-      startedBy: column.string(LENGTHS.identity),
-      userId: column.string(LENGTHS.identity).nullable(),
-      startedAt: column.bigint(),
-      begunAt: column.bigint().nullable(),
-      completedAt: column.bigint().nullable(),
-      updatedAt: column.bigint(),
-    },
-  });
-}
-
-export type RunRow = InferEntity<ReturnType<typeof runTable>>;
+/** A run without its steps. Raw: what leaves the engine is redacted where it is shown. */
+export type RunHead = Omit<RunState, 'steps'>;
 
 /** A row without its tenant, as it is inserted. */
 type NewRunRow = Omit<RunRow, 'tenantId'>;

@@ -1,30 +1,13 @@
 import { createHash } from 'node:crypto';
-import { column, defineEntity, type RowWrite, type TenantEntityManager, writes } from 'agent-gateway';
+import { type RowWrite, type TenantEntityManager, writes } from 'agent-gateway';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import type { Commit, Creation } from '../services/ports/run-store.ts';
 import { eventRow } from './event-rows.ts';
-import { READY } from './outbox-rows.ts';
-import { entityName, findRow, LENGTHS } from './rows.ts';
+import { findRow } from './rows.ts';
 import { runChanges, runRow } from './run-rows.ts';
 import { type NewStepRow, stepChanges, stepRow } from './step-rows.ts';
-import type { WorkflowTables } from './tables.ts';
-
-/** Idempotency keys of starts, for as long as their runs are there. */
-export function startTable(name: string) {
-  return defineEntity({
-    name: entityName(name, 'start'),
-    tableName: `${name}_starts`,
-    indexes: [{ name: `${name}_starts_run`, properties: ['runId'] }],
-    properties: {
-      tenantId: column.tenant().primary(),
-      /** SHA-256 of the client's key: of any length, of any characters. */
-      keyDigest: column.string(LENGTHS.digest).primary(),
-      runId: column.id(),
-      fingerprint: column.text(),
-    },
-  });
-}
+import { READY, type WorkflowTables } from './tables.ts';
 
 /** The writes of a new run. */
 export function creationWrites(

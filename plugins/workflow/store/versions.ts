@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { InferEntity } from '@mikro-orm/core';
 import {
   type Clock,
-  column,
-  defineEntity,
   type Ids,
   isStorableText,
   isUniqueViolation,
@@ -12,8 +9,8 @@ import {
 } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { Graph } from '../contract/graph.ts';
-import { entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
-import type { EngineStorage } from './tables.ts';
+import { findRow, fromColumns, toColumns } from './rows.ts';
+import type { EngineStorage, VersionRow } from './tables.ts';
 
 /** A version of a graph. It never changes. Times are milliseconds since the epoch. */
 export interface StoredVersion {
@@ -25,30 +22,6 @@ export interface StoredVersion {
   readonly publishedBy: string;
   readonly publishedAt: number;
 }
-
-/** Immutable graphs, from which runs start. */
-export function versionTable(name: string) {
-  return defineEntity({
-    name: entityName(name, 'version'),
-    tableName: `${name}_versions`,
-    indexes: [{ name: `${name}_versions_digest`, properties: ['tenantId', 'definitionId', 'digest'] }],
-    uniques: [{ name: `${name}_versions_number`, properties: ['tenantId', 'definitionId', 'version'] }],
-    properties: {
-      tenantId: column.tenant().primary(),
-      id: column.id().primary(),
-      definitionId: column.string(LENGTHS.definitionId),
-      version: column.integer(),
-      /** SHA-256 of the graph as canonical JSON. */
-      digest: column.string(LENGTHS.digest),
-      /** JSON text. */
-      graph: column.text(),
-      publishedBy: column.string(LENGTHS.identity),
-      publishedAt: column.bigint(),
-    },
-  });
-}
-
-type VersionRow = InferEntity<ReturnType<typeof versionTable>>;
 
 /** The row of a new version. */
 export function versionRow(version: StoredVersion): Omit<VersionRow, 'tenantId'> {

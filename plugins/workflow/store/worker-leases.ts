@@ -1,21 +1,8 @@
-import { column, type Database, defineEntity } from 'agent-gateway';
+import type { Database } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunStore } from '../services/ports/run-store.ts';
 import { createEngineSql, nowSql } from './engine-sql.ts';
-import { entityName, LENGTHS } from './rows.ts';
 import type { WorkflowTables } from './tables.ts';
-
-/** Processes that carry out steps, for all tenants. One is alive until `expires_at`, on the database's clock. */
-export function workerTable(name: string) {
-  return defineEntity({
-    name: entityName(name, 'worker'),
-    tableName: `${name}_workers`,
-    properties: {
-      id: column.string(LENGTHS.worker).primary(),
-      expiresAt: column.bigint(),
-    },
-  });
-}
 
 /** Milliseconds after its end for which a worker that owns nothing is kept, for operators who inspect the table. */
 const REMEMBERED_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Step } from './successes.ts';
+import type { Step } from './step.ts';
 
 const yaml = 'apiVersion: svc/v1\nkind: Agent\nmetadata: {name: clerk}\nspec: {type: chat_model_agent}\n';
 const clerk = { params: { name: 'clerk' } };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AllPlugins } from './all-plugins.ts';
 import type { Input } from './inputs.ts';
-import type { Step } from './successes.ts';
+import type { Step } from './step.ts';
 
 const APPS = '/admin/v1/channel-apps';
 const params = { platform: 'feishu' };

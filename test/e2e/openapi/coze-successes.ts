@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { TestGateway } from '../../../testing/index.ts';
 import { until } from '../../support/until.ts';
 import type { Input } from './inputs.ts';
-import type { Step } from './successes.ts';
+import type { Step } from './step.ts';
 
 const RESOURCES = `
 apiVersion: svc/v1

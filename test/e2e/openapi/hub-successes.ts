@@ -2,7 +2,7 @@ import { envelope, makeNode } from '../../plugins/hub/hub-kit.ts';
 import { until } from '../../support/until.ts';
 import type { AllPlugins } from './all-plugins.ts';
 import type { Input } from './inputs.ts';
-import type { Step } from './successes.ts';
+import type { Step } from './step.ts';
 
 const NODES = '/api/v1/nodes';
 const SUBSCRIPTIONS = '/api/v1/subscriptions';

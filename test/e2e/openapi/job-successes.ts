@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { until } from '../../support/until.ts';
 import type { AllPlugins } from './all-plugins.ts';
 import type { Input } from './inputs.ts';
-import type { Step } from './successes.ts';
+import type { Step } from './step.ts';
 
 const GRAPH = `apiVersion: svc/v1
 kind: Workflow

@@ -2,7 +2,7 @@ import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 import type { AllPlugins } from './all-plugins.ts';
-import type { Step } from './successes.ts';
+import type { Step } from './step.ts';
 
 const GLOBAL = '/admin/v1/evolution/sharing-policy';
 const TENANT = '/admin/v1/evolution/tenants/{id}/sharing-policy';

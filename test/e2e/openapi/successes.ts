@@ -3,7 +3,6 @@ import path from 'node:path';
 import { Type } from '../../../foundation/base/type.ts';
 import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
 import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
-import type { TestResponse } from '../../../testing/start-test-gateway.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { chain } from '../../support/workflow-story.ts';
@@ -15,6 +14,7 @@ import { hubSuccesses } from './hub-successes.ts';
 import type { Input } from './inputs.ts';
 import { jobSuccesses } from './job-successes.ts';
 import { geneSuccesses, sharingSuccesses } from './sharing-successes.ts';
+import type { Known, Step } from './step.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const Lost = defineJob('story.lost', Type.Object({}), { attempts: 1, backoff: { first: 1, most: 1 } });
@@ -37,16 +37,6 @@ export function storyPlugin() {
   });
   return { plugin, turns: () => turns! };
 }
-
-/** A call by which an operation succeeds. What it answers is what later calls name. */
-export type Step = readonly [
-  operation: string,
-  input: (known: Known) => Input | Promise<Input>,
-  learn?: (known: Known, body: TestResponse['body']) => unknown,
-];
-
-/** Ids and the like that were made so far. */
-type Known = Record<string, string>;
 
 const MESSAGES = [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }];
 const HELPER = `apiVersion: svc/v1

@@ -1,10 +1,7 @@
 import type { ExecutionContext } from 'ava';
+import { createTracing } from '../../../foundation/observability/create-tracing.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
-import {
-  createTracing,
-  type TracedOutcome,
-  type Tracing,
-} from '../../../foundation/observability/tracing.ts';
+import type { TracedOutcome, Tracing } from '../../../foundation/observability/tracing.ts';
 import { type Collector, startCollector } from './otlp-collector.ts';
 
 export const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -4,7 +4,7 @@ import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod } from '../../../kernel/api/grpc.ts';
 import { compileService, MethodTable } from '../../../kernel/grpc/compiled-service.ts';
-import { requireDistinct } from '../../../kernel/grpc/declared-service.ts';
+import { requireDistinct } from '../../../kernel/grpc/distinct-services.ts';
 import { notesService, OTHER_PROTO, pingService } from './kit.ts';
 
 const compile = (service: GrpcService, owner = 'notes') => compileService(service, owner, new InFlight());

@@ -15,9 +15,10 @@ import { createIsTrustedProxy, createSourceAddress } from '../../../foundation/h
 import { createRateLimits } from '../../../foundation/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../foundation/limits/stream-limit.ts';
 import { openEvents } from '../../../foundation/messages/events/open-events.ts';
+import { createTracing } from '../../../foundation/observability/create-tracing.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
 import { createMetrics } from '../../../foundation/observability/metrics.ts';
-import { createTracing, type Tracing } from '../../../foundation/observability/tracing.ts';
+import type { Tracing } from '../../../foundation/observability/tracing.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod, grpcService } from '../../../kernel/api/grpc.ts';
 import type { Route } from '../../../kernel/api/route.ts';
@@ -25,8 +26,8 @@ import { createCredentialWatch } from '../../../kernel/auth/credential-watch.ts'
 import { openAuthentication } from '../../../kernel/auth/open-authentication.ts';
 import { createApplication } from '../../../kernel/chain/application.ts';
 import { RequestLimits } from '../../../kernel/chain/rate-limit.ts';
+import type { DeclaredService } from '../../../kernel/grpc/compiled-service.ts';
 import { compileService } from '../../../kernel/grpc/compiled-service.ts';
-import type { DeclaredService } from '../../../kernel/grpc/declared-service.ts';
 import { createGrpc, type GrpcOptions } from '../../../kernel/grpc/grpc.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';

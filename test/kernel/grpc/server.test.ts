@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:net';
 import test from 'ava';
-import { createTracing } from '../../../foundation/observability/tracing.ts';
+import { createTracing } from '../../../foundation/observability/create-tracing.ts';
 import { startCollector } from '../../foundation/observability/otlp-collector.ts';
 import { gate } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';

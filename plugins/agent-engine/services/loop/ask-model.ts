@@ -17,7 +17,8 @@ import {
   type ToolDefinition,
 } from '../../contract.ts';
 import { type Answer, joinAnswer } from './answer.ts';
-import { type Frame, joinTexts, type LoopParts, type Turn } from './frame.ts';
+import { type Frame, joinTexts, type Turn } from './frame.ts';
+import type { LoopParts } from './loop-parts.ts';
 import { assistantMessage } from './step.ts';
 
 /** Tokens that are left for the answer where the caller sets no limit. */

@@ -15,15 +15,8 @@ import type { AgentCatalog } from './agent-catalog.ts';
 import { type AgentDefinition, DEFAULT_MODEL } from './agent-resource.ts';
 import { checkDecisions, decide } from './decisions.ts';
 import { eventsOf } from './events.ts';
-import {
-  asState,
-  type CheckpointState,
-  type Frame,
-  interruptsOf,
-  joinTexts,
-  type LoopParts,
-  type Turn,
-} from './frame.ts';
+import { asState, type CheckpointState, type Frame, interruptsOf, joinTexts, type Turn } from './frame.ts';
+import type { LoopParts } from './loop-parts.ts';
 import { runFrame } from './run-frame.ts';
 
 /** What the agents are made of. */

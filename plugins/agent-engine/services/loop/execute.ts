@@ -14,15 +14,8 @@ import {
   traceIdOf,
 } from '../../../records/contract.ts';
 import type { Question, Tool, ToolContext } from '../../contract.ts';
-import {
-  cut,
-  type Frame,
-  type LoopParts,
-  MAX_RESULT,
-  type Outcome,
-  type StepCall,
-  type Turn,
-} from './frame.ts';
+import { cut, type Frame, MAX_RESULT, type Outcome, type StepCall, type Turn } from './frame.ts';
+import type { LoopParts } from './loop-parts.ts';
 
 /** The outcome of a call, or the question that a person has to answer first. */
 type Execution = { readonly outcome: Outcome } | { readonly question: Question };

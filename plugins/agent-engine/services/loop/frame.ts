@@ -1,12 +1,4 @@
-import {
-  type Clock,
-  type Database,
-  type Ids,
-  isJsonObject,
-  redactJsonTextWith,
-  type Spans,
-} from 'agent-gateway';
-import type { Receipts } from '../../../records/contract.ts';
+import { isJsonObject, redactJsonTextWith } from 'agent-gateway';
 import {
   AgentErrors,
   type AgentEvent,
@@ -14,36 +6,15 @@ import {
   type ChatGuarding,
   type ChatMessage,
   type Checkpoint,
-  type Guard,
   type Interrupt,
-  type Models,
   type ModelUse,
   type ParameterSchema,
   type Question,
   type RunContext,
   type ToolCall,
 } from '../../contract.ts';
-import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
-import type { ArgumentCheck } from '../tools/argument-check.ts';
-import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';
 import type { Emit } from './events.ts';
-import type { OpenExperience } from './experience.ts';
-
-/** What agents run with. */
-export interface LoopParts {
-  readonly models: Models;
-  readonly toolCatalog: ToolCatalog;
-  readonly receipts: Receipts;
-  readonly guard: Guard;
-  readonly openGuards: OpenChatGuards;
-  readonly openExperience: OpenExperience;
-  readonly checkArguments: ArgumentCheck;
-  readonly database: Pick<Database, 'forTenant'>;
-  readonly tracing: Spans;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
 
 /** What all agents of one turn share. */
 export interface Turn {

@@ -19,7 +19,7 @@ import { createAgentCatalog } from './agent-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
 import { createExperience } from './experience.ts';
-import type { LoopParts } from './frame.ts';
+import type { LoopParts } from './loop-parts.ts';
 import { openTools } from './open-tools.ts';
 
 /** Milliseconds between two sweeps for unused connections of MCP servers. */

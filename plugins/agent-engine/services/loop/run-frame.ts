@@ -11,16 +11,8 @@ import { type Answer, MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
 import { earlierOutcome, execute, recordAnswers } from './execute.ts';
 import type { FrameExperience } from './experience.ts';
-import {
-  cut,
-  type Frame,
-  type LoopParts,
-  MAX_RESULT,
-  notRun,
-  type Outcome,
-  type StepCall,
-  type Turn,
-} from './frame.ts';
+import { cut, type Frame, MAX_RESULT, notRun, type Outcome, type StepCall, type Turn } from './frame.ts';
+import type { LoopParts } from './loop-parts.ts';
 import { answerAll, assistantMessage, beginStep, closeStep, finishCall, finishOf } from './step.ts';
 import { DELEGATION, openToolbox, type Toolbox } from './toolbox.ts';
 

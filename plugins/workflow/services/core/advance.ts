@@ -2,14 +2,7 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { TaskCompletion } from '../../contract/runs.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonEqual, jsonLength } from '../graph/json.ts';
-import {
-  type Command,
-  type CommandOf,
-  type Facts,
-  SYSTEM,
-  type TransitionResult,
-  type Verdict,
-} from './commands.ts';
+import { type Command, type CommandOf, type Facts, SYSTEM, type Verdict } from './commands.ts';
 import { contextTooLarge, humanTaskTimeout, inputFault, workerLost } from './failures.ts';
 import { activate, follow } from './follow.ts';
 import {
@@ -20,6 +13,7 @@ import {
   nextAttempt,
   type RunState,
   type StepState,
+  type TransitionResult,
 } from './state.ts';
 import { Transition } from './transition.ts';
 

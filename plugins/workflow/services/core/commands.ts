@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunEventType, TaskCompletion } from '../../contract/runs.ts';
-import type { RunState } from './state.ts';
 
 /** The author of what no identity does. */
 export const SYSTEM = 'system';
@@ -101,12 +100,4 @@ export interface Facts {
     /** Characters of JSON of a run's input, its variables and all outputs together. */
     readonly maxContext: number;
   };
-}
-
-/** The result of a transition. If nothing changed, `state` is the object that was passed in. */
-export interface TransitionResult {
-  readonly state: RunState;
-  readonly events: readonly NewEvent[];
-  /** One for each command, in order. */
-  readonly verdicts: readonly Verdict[];
 }

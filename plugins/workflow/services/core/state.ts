@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { RunStatus, StepError, StepStatus } from '../../contract/runs.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonLength } from '../graph/json.ts';
-import type { Facts } from './commands.ts';
+import type { Facts, NewEvent, Verdict } from './commands.ts';
 
 /**
  * Everything about a run that its rules depend on. Plain and immutable: a transition gives a new one and keeps the
@@ -43,6 +43,14 @@ export interface RunState {
   readonly updatedAt: number;
   /** By node. A node without one is not decided yet. */
   readonly steps: ReadonlyMap<string, StepState>;
+}
+
+/** The result of a transition. If nothing changed, `state` is the object that was passed in. */
+export interface TransitionResult {
+  readonly state: RunState;
+  readonly events: readonly NewEvent[];
+  /** One for each command, in order. */
+  readonly verdicts: readonly Verdict[];
 }
 
 /** One node of a run, from the moment that it is decided. */

@@ -1,4 +1,4 @@
-import { type Events, type Logger, linkSignals, recentMap, TransientMap } from 'agent-gateway';
+import { type Events, linkSignals, recentMap, TransientMap } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
@@ -9,7 +9,7 @@ import { type ReplicaMessages, type RunMessage, toMessage, toPlace } from '../re
 import { runKey } from '../run-key.ts';
 import { isTerminal, toEventRecord } from '../views/records.ts';
 import { type Redactor, redactEvents } from '../views/redaction.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { createWatch, type Watch, type WatchParts } from './watch.ts';
 
 /** Events that a follower reads at one time. */
 const PAGE = 100;
@@ -18,15 +18,11 @@ const FIRST_ANNOUNCEMENT_MS = 20;
 const ANNOUNCEMENT_MS = 10_000;
 
 /** What followers work with. */
-export interface FollowersParts {
+export interface FollowersParts extends WatchParts {
   readonly queries: Pick<RunQueries, 'events' | 'position'>;
-  /** Whether a run is running in this process: then this process is notified when that ends. */
-  readonly isRunningHere: (place: RunPlace) => boolean;
   readonly events: Pick<Events, 'emit' | 'reach'>;
   readonly messages: Pick<ReplicaMessages, 'follow' | 'changed'>;
   readonly redactor: Redactor;
-  readonly timers: Timers;
-  readonly log: Logger;
 }
 
 interface Watched {

@@ -1,9 +1,10 @@
+import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
-import type { RunPosition } from '../../store/run-queries.ts';
+import type { RunPosition, RunQueries } from '../../store/run-queries.ts';
 import { isTerminal, type RunState } from '../core/state.ts';
+import type { Timers } from '../ports/runtime.ts';
 import { toMessage } from '../replica-messages.ts';
-import type { FollowersParts } from './create-followers.ts';
 
 /**
  * How often the table is polled regardless of notifications: for a running run, and for one that waits for a user.
@@ -18,16 +19,22 @@ export type News = { readonly records: readonly RunEventRecord[] } | 'read' | 'e
 /** The position of a run that was deleted. */
 const GONE: RunPosition = { status: 'cancelled', seq: 0 };
 
+/** What runs are watched with. */
+export interface WatchParts {
+  readonly queries: Pick<RunQueries, 'position'>;
+  /** Whether a run is running in this process: then this process is notified when that ends. */
+  readonly isRunningHere: (place: RunPlace) => boolean;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
 export type Watch = ReturnType<typeof createWatch>;
 
 /**
  * One run that is followed in this process. Commits of this process and messages notify it, and it polls the table, so
  * that followers miss nothing when no message ever arrives. Nothing is kept for a follower that does not wait.
  */
-export function createWatch(
-  place: RunPlace,
-  { queries, isRunningHere, timers, log }: Omit<FollowersParts, 'events' | 'messages' | 'redactor'>,
-) {
+export function createWatch(place: RunPlace, { queries, isRunningHere, timers, log }: WatchParts) {
   /** The followers that wait for news, with the number of the last event that each has. */
   const followers = new Map<(news: News) => void, number>();
   const settlers = new Map<(state: RunState | undefined) => void, number>();

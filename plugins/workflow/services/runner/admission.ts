@@ -2,7 +2,7 @@ import { forEachLimited } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { LiveRun } from './live-run.ts';
 import type { LiveRuns } from './live-runs.ts';
-import type { RunnerCore } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 
 /** Runs beyond the free slots that are polled as soon as they are found: timers need no slot. */
 const AHEAD = 16;

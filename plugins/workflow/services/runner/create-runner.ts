@@ -7,8 +7,10 @@ import { FairSlots, WaitingRuns } from './fair-slots.ts';
 import type { LiveRun } from './live-run.ts';
 import { LiveRuns } from './live-runs.ts';
 import { PendingReply } from './mailbox.ts';
-import { Pauses, RETRIED } from './retry-state.ts';
-import type { NewRun, Runner, RunnerCore, RunnerParts, Started } from './runner.ts';
+import { Pauses } from './pauses.ts';
+import { RETRIED } from './retry-state.ts';
+import type { NewRun, Runner, RunnerParts, Started } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 import { WorkerLease } from './worker-lease.ts';
 
 /** Deliveries of one attempt: the first, and three more after it was interrupted by a crash (decisions 2.6). */

@@ -1,6 +1,6 @@
 import type { RunState, StepState } from '../core/state.ts';
 import type { Mailbox } from './mailbox.ts';
-import type { RunnerCore } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 import { StepCall } from './step-call.ts';
 
 /**

@@ -1,14 +1,15 @@
 import type { RunPlace } from '../../contract/engine.ts';
 import { advance } from '../core/advance.ts';
-import type { Command, Facts, TransitionResult } from '../core/commands.ts';
-import type { RunState, StepState } from '../core/state.ts';
+import type { Command, Facts } from '../core/commands.ts';
+import type { RunState, StepState, TransitionResult } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { CachedState } from './cached-state.ts';
 import { InFlightSteps, ReservedSlots } from './in-flight-steps.ts';
 import { Mailbox, type Message, piggybackedWrites, settle } from './mailbox.ts';
 import { RetryState } from './retry-state.ts';
 import { RunTimers } from './run-timers.ts';
-import type { Answer, RunnerCore } from './runner.ts';
+import type { Answer } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 
 /**
  * A run that this process works on: the only place in this process where it is changed. Changes go into a mailbox; all

@@ -2,7 +2,7 @@ import { TransientMap } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import { runKey } from '../run-key.ts';
 import { LiveRun } from './live-run.ts';
-import type { RunnerCore } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 
 /** The runs that this process works on now, one `LiveRun` for each. */
 export class LiveRuns {

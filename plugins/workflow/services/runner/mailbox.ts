@@ -1,11 +1,11 @@
 import { DatabaseErrors, KernelErrors } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { StepResult } from '../../contract/node-types.ts';
-import type { Command, TransitionResult } from '../core/commands.ts';
-import type { RunState } from '../core/state.ts';
+import type { Command } from '../core/commands.ts';
+import type { RunState, TransitionResult } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
-import type { InFlightSteps } from './in-flight-steps.ts';
-import type { Answer, RunnerCore } from './runner.ts';
+import type { Answer } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 import type { StepCall } from './step-call.ts';
 
 /** Callers that may ask for changes of one run at the same time. */
@@ -159,7 +159,7 @@ function mayBeStored({ command, doubt }: Message, { revision }: RunState): boole
  */
 export function settle(
   { metrics, log }: Pick<RunnerCore, 'metrics' | 'log'>,
-  steps: Pick<InFlightSteps, 'settled'>,
+  steps: { settled(call: StepCall): void },
   { reply, call, command, original }: Message,
   answer: Answer,
 ): void {

@@ -1,11 +1,10 @@
 import { backoffDelay, isDatabaseFull, isDatabaseUnavailable } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunState } from '../core/state.ts';
-import type { Timers } from '../ports/runtime.ts';
 import type { CachedState } from './cached-state.ts';
 import type { ReservedSlots } from './in-flight-steps.ts';
 import type { Mailbox, Message } from './mailbox.ts';
-import type { RunnerCore } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 import { endingNotStored } from './step-call.ts';
 
 /** Conflicts in a row after which a caller gets `workflow.busy`. */
@@ -167,31 +166,4 @@ function substitute(message: Message): boolean {
   message.command = endingNotStored(call.fence);
   message.also = undefined;
   return true;
-}
-
-/** Waiting that ends early when the runner closes. */
-export class Pauses {
-  readonly #timers: Pick<Timers, 'after'>;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(timers: Pick<Timers, 'after'>) {
-    this.#timers = timers;
-  }
-
-  /** Resolves after so many milliseconds, or when all pauses end. */
-  pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        this.#waiting.delete(end);
-        cancel();
-        resolve();
-      };
-      const cancel = this.#timers.after(ms, end);
-      this.#waiting.add(end);
-    });
-  }
-
-  endAll(): void {
-    for (const end of [...this.#waiting]) end();
-  }
 }

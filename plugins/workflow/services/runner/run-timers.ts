@@ -1,6 +1,6 @@
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunState } from '../core/state.ts';
-import type { RunnerCore } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 
 /** The longest delay of a timer of this process; the sweeps find what is later. */
 const MAX_DELAY_MS = 24 * 60 * 60 * 1000;

@@ -3,15 +3,12 @@ import type { RunPlace } from '../../contract/engine.ts';
 import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { RunnerMetrics } from '../../metrics.ts';
 import type { Origin } from '../core/advance.ts';
-import type { Command, Facts, NewEvent, Verdict } from '../core/commands.ts';
+import type { Command, NewEvent, Verdict } from '../core/commands.ts';
 import type { RunState } from '../core/state.ts';
 import type { Graphs } from '../graphs.ts';
 import type { Execute } from '../ports/execution.ts';
 import type { Creation, RunStore } from '../ports/run-store.ts';
 import type { Notifier, Timers } from '../ports/runtime.ts';
-import type { FairSlots, WaitingRuns } from './fair-slots.ts';
-import type { Pauses } from './retry-state.ts';
-import type { WorkerLease } from './worker-lease.ts';
 
 /** What a runner works with. */
 export interface RunnerParts {
@@ -93,33 +90,4 @@ export interface Runner {
   close(signal: AbortSignal): Promise<void>;
   /** Steps that are carried out here now. */
   readonly running: number;
-}
-
-/** What all parts of a runner share. */
-export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
-  readonly lease: WorkerLease;
-  readonly slots: FairSlots;
-  readonly waiting: WaitingRuns;
-  readonly pauses: Pauses;
-  readonly counts: {
-    /** Calls under way that count. */
-    running: number;
-  };
-  /** How far the end is. */
-  readonly phase: {
-    /** No new steps are taken. */
-    isClosing: boolean;
-    /** Nothing is tried any more. */
-    isClosed: boolean;
-  };
-  /** The name to claim new steps under; undefined when none may be claimed. */
-  readonly claimant: string | undefined;
-  /** What a transition knows now. */
-  facts(): Facts;
-  /** The database did not answer for a run: that is one line a minute, however many runs and callers meet it. */
-  databaseFailed(fields: object): void;
-  /** Slots may be free: runs that wait for one get it. */
-  slotsFreed(): void;
-  /** There is due work that is not remembered here: the database has to be queried for it when there is room. */
-  noteBacklog(): void;
 }

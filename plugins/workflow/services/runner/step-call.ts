@@ -6,7 +6,7 @@ import type { Command, Fence } from '../core/commands.ts';
 import type { RunState, StepState } from '../core/state.ts';
 import { jsonFault } from '../graph/json.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
-import type { RunnerCore } from './runner.ts';
+import type { RunnerCore } from './runner-core.ts';
 
 /**
  * One delivery of one step that this process carries out: the call, its signal and its deadline. It is over at the

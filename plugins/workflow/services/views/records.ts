@@ -1,7 +1,8 @@
 import { mapWithPauses } from 'agent-gateway';
 import type { Json } from '../../contract/graph.ts';
 import type { RunEventRecord, RunRecord, StepRecord, TaskRecord } from '../../contract/runs.ts';
-import type { OpenTask, RunHead } from '../../store/run-queries.ts';
+import type { OpenTask } from '../../store/run-queries.ts';
+import type { RunHead } from '../../store/run-rows.ts';
 import type { NewEvent } from '../core/commands.ts';
 import { nullableTimestamp, type RunState, type StepState, timestamp } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';

@@ -1,6 +1,5 @@
 import test from 'ava';
-import type { FusedStatement } from '../../../../foundation/data/drivers/joining-client.ts';
-import { ServerPlans } from '../../../../foundation/data/drivers/server-plans.ts';
+import { type FusedStatement, ServerPlans } from '../../../../foundation/data/drivers/server-plans.ts';
 
 /** `insert into t values ($1)`, with its value. */
 function insert(value: number, table = 't'): FusedStatement {

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { runStoreSuite, type Subject } from '../store/run-store-suite.ts';
+import { runStoreSuite } from '../store/run-store-suite.ts';
+import type { Subject } from '../store/suite/subject.ts';
 import { createMemoryStore } from './memory-store.ts';
 
 /** A store whose clock goes on by 10 ms whenever somebody waits for something. */

@@ -7,7 +7,7 @@ import { definitionTables, workflowTables } from '../../../../plugins/workflow/s
 import { manualClock } from '../../../../testing/index.ts';
 import type { FreshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
-import type { Subject } from './run-store-suite.ts';
+import type { Subject } from './suite/subject.ts';
 
 /** A database with the tables of an engine; it is closed when the test ends. */
 export async function storeKit(t: ExecutionContext, fresh: FreshDatabase, name = 'workflow') {

@@ -2,7 +2,8 @@ import type { RunPlace } from '../../../../../plugins/workflow/contract/engine.t
 import type { DeliveredEvent, EventSink } from '../../../../../plugins/workflow/contract/event-sinks.ts';
 import { createRelay } from '../../../../../plugins/workflow/services/delivery/relay.ts';
 import type { Outbox, OutboxEntry } from '../../../../../plugins/workflow/store/outbox.ts';
-import type { RunHead, RunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
+import type { RunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
+import type { RunHead } from '../../../../../plugins/workflow/store/run-rows.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 import { eventsOf } from '../../store/states.ts';
 import { heardLog } from '../nodes/kit.ts';

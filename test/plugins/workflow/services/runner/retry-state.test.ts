@@ -6,7 +6,8 @@ import {
   type Message,
   PendingReply,
 } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
-import { Pauses, RetryState } from '../../../../../plugins/workflow/services/runner/retry-state.ts';
+import { Pauses } from '../../../../../plugins/workflow/services/runner/pauses.ts';
+import { RetryState } from '../../../../../plugins/workflow/services/runner/retry-state.ts';
 import type { Answer } from '../../../../../plugins/workflow/services/runner/runner.ts';
 import type { StepCall } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { NO_METRICS } from '../../no-metrics.ts';

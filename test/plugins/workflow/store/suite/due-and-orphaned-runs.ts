@@ -1,5 +1,5 @@
-import type { Define } from '../run-store-suite.ts';
 import { nextOf, OTHER_TENANT, runOf, TENANT } from '../states.ts';
+import type { Define } from './subject.ts';
 
 const THIRD_TENANT = '00000000-0000-7000-8000-00000000000c';
 

@@ -1,5 +1,5 @@
-import type { Define } from '../run-store-suite.ts';
 import { comparable, eventsOf, nextOf, OTHER_TENANT, runOf, stepOf, TENANT } from '../states.ts';
+import type { Define } from './subject.ts';
 
 /** Of several who change one state of a run, one can store it. */
 export function guardedCommits(define: Define): void {

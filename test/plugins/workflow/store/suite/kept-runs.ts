@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract.ts';
 import type { StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import { anyCodePoint } from '../../../../support/code-points.ts';
-import type { Define } from '../run-store-suite.ts';
 import {
   comparable,
   eventsOf,
@@ -15,6 +14,7 @@ import {
   stepOf,
   TENANT,
 } from '../states.ts';
+import type { Define } from './subject.ts';
 
 /** What is stored comes back as it was. */
 export function keptRuns(define: Define): void {

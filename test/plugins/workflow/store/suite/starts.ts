@@ -1,5 +1,5 @@
-import type { Define } from '../run-store-suite.ts';
 import { comparable, eventsOf, NASTY, OTHER_TENANT, runOf, stepOf, TENANT } from '../states.ts';
+import type { Define } from './subject.ts';
 
 /** Runs that are started more than once. */
 export function starts(define: Define): void {

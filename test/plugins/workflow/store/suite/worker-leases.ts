@@ -1,5 +1,5 @@
-import type { Define, Subject } from '../run-store-suite.ts';
 import { OTHER_TENANT, runOf } from '../states.ts';
+import type { Define, Subject } from './subject.ts';
 
 const LONG = 60_000;
 /** Long enough for two statements on a machine that is busy. */

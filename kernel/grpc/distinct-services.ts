@@ -1,18 +1,4 @@
-import type { InFlight } from '../../foundation/base/in-flight.ts';
-import type { GrpcService } from '../api/grpc.ts';
-import type { CompiledService } from './compiled-service.ts';
-
-/** A service of a plugin, as far as it is known without the library. */
-export interface DeclaredService {
-  /** Full name. */
-  readonly name: string;
-  readonly owner: string;
-  readonly declaration: GrpcService;
-  /** Counts the calls of the plugin generation that it belongs to. */
-  readonly inFlight: InFlight;
-  /** Absent until a client needs it, for a service that is `lazy`. */
-  compiled?: CompiledService | undefined;
-}
+import type { DeclaredService } from './compiled-service.ts';
 
 /** Two plugins want to serve one service. */
 export class ServiceCollision extends Error {
