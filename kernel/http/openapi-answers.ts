@@ -141,8 +141,8 @@ function errorsOf(route: CompiledRoute): readonly (number | 'default')[] {
   const statuses = [
     // The user's id is checked where there is one, without a schema.
     ...(isProtected || Object.keys(validators).length > 0 ? [400] : []),
-    ...(isProtected ? [401] : []),
-    ...(isProtected && access.kind !== 'authenticated' ? [403] : []),
+    // Also where any credential will do: one may refuse what is done with it, as a cookie without its CSRF header.
+    ...(isProtected ? [401, 403] : []),
     ...(pattern.includes('{') ? [404] : []),
     ...(isRead ? [] : [409]),
     ...(preconditions ? [412] : []),

@@ -95,6 +95,7 @@ export function mcpRoutes(servers: McpAdministration): readonly Route[] {
       method: 'GET',
       path: `${PATH}/{name}/tools`,
       summary: 'List the tools that an MCP server has for the tenant now',
+      failures: ['upstream'],
       schema: {
         params,
         responses: { 200: Type.Object({ tools: Type.Array(Tool), count: Type.Integer() }) },

@@ -229,6 +229,18 @@ test.serial(
   },
 );
 
+test.serial('a server of tools that is away is an answer of the document', async (t) => {
+  const [making, listing] = [
+    'POST /api/v2/admin/mcp/servers',
+    'GET /api/v2/admin/mcp/servers/{name}/tools',
+  ].map((key) => operations.find((operation) => operation.key === key)!);
+  const away = { name: 'away', transport: 'http', url: 'http://127.0.0.1:1/mcp' };
+  t.is((await send(gateway, making!, { body: away })).status, 201);
+  const received = await send(gateway, listing!, { params: { name: 'away' } });
+  t.is(received.status, 502);
+  t.deepEqual(differences(document, listing!, received), []);
+});
+
 const PROBES = [
   { tenant: 'own', roles: ['user'], scopes: ['read'] },
   { tenant: 'own', roles: ['user'], scopes: ['write'] },

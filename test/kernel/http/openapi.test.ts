@@ -137,7 +137,7 @@ const user = access.role('user');
 const statuses: readonly (readonly [string, Partial<Route>, string])[] = [
   ['a public GET', { access: access.public(), rateLimit: 'none' }, '200 500 503 default'],
   ['a public GET with a limit', { access: access.public() }, '200 429 500 503 default'],
-  ['any credential', { access: access.authenticated() }, '200 400 401 429 500 503 default'],
+  ['any credential', { access: access.authenticated() }, '200 400 401 403 429 500 503 default'],
   ['a role', { access: user, path: '/a/{id}' }, '200 400 401 403 404 429 500 503 default'],
   [
     'a body and a precondition',
