@@ -83,7 +83,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
         body: schemas.RegisterNode,
         responses: { 201: schemas.Registered, 200: schemas.Registered },
       },
-      failures: ['unauthenticated', 'forbidden'],
+      failures: ['upstream', 'timeout'],
       refuse: refusing(schemas.nodeProblems),
       handle: async (call) => {
         const owner = ownerOf(call, gate);

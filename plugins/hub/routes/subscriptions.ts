@@ -54,7 +54,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       path: SUBSCRIPTIONS,
       summary: 'Subscribe to what nodes report',
       schema: { body: schemas.Subscribe, responses: { 201: schemas.Subscription } },
-      failures: ['conflict'],
+      failures: ['upstream', 'timeout'],
       refuse: refusing(schemas.subscriptionProblems),
       handle: async (call) => {
         const owner = ownerOf(call, gate);

@@ -229,16 +229,22 @@ test.serial(
   },
 );
 
-test.serial('a server of tools that is away is an answer of the document', async (t) => {
-  const [making, listing] = [
-    'POST /api/v2/admin/mcp/servers',
-    'GET /api/v2/admin/mcp/servers/{name}/tools',
-  ].map((key) => operations.find((operation) => operation.key === key)!);
-  const away = { name: 'away', transport: 'http', url: 'http://127.0.0.1:1/mcp' };
-  t.is((await send(gateway, making!, { body: away })).status, 201);
-  const received = await send(gateway, listing!, { params: { name: 'away' } });
-  t.is(received.status, 502);
-  t.deepEqual(differences(document, listing!, received), []);
+test.serial('what is answered while another server is away is in the document', async (t) => {
+  const mcp = '/api/v2/admin/mcp/servers';
+  const far = 'https://gateway.invalid/';
+  const node = { node_id: 'far', endpoint: far, public_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' };
+  const calls: readonly (readonly [key: string, input: Input, status: number])[] = [
+    [`POST ${mcp}`, { body: { name: 'away', transport: 'http', url: 'http://127.0.0.1:1/mcp' } }, 201],
+    [`GET ${mcp}/{name}/tools`, { params: { name: 'away' } }, 502],
+    ['POST /api/v1/nodes', { body: node }, 502],
+    ['POST /api/v1/subscriptions', { body: { callback_url: far, events: ['gene_promoted'] } }, 502],
+  ];
+  for (const [key, input, status] of calls) {
+    const operation = operations.find((one) => one.key === key)!;
+    const received = await send(gateway, operation, input);
+    t.is(received.status, status, received.text);
+    t.deepEqual(differences(document, operation, received), [], key);
+  }
 });
 
 const PROBES = [
