@@ -57,7 +57,7 @@ export const AgentEngineConfig = Type.Object({
     offers: true,
     default: 'openai',
     description:
-      'What turns texts into vectors: a server that speaks OpenAI’s `/embeddings`, or an embedder of a plugin, which gets the settings below',
+      'What turns texts into vectors: `openai`, a server that speaks OpenAI’s `/embeddings`, or `plugin/<plugin>/<name>`, an embedder of a plugin, which gets the settings below',
   }),
   embedding_model: field.string({
     env: 'EMBEDDING_MODEL',
@@ -97,12 +97,12 @@ export const AgentEngineConfig = Type.Object({
     env: 'SVC_GUARD_INPUT',
     default: 'block',
     description:
-      'What an attack in what users send or tools return leads to: a refusal, or a line in the log',
+      'What an attack in what users send or tools return leads to: `block`, a refusal, or `report`, a line in the log',
   }),
   guard_output: field.choice(['block', 'report'], {
     env: 'SVC_GUARD_OUTPUT',
     default: 'block',
-    description: 'What an unsafe answer leads to',
+    description: 'What an unsafe answer leads to: `block` or `report`',
   }),
   mcp_stdio_allow: field.list({
     env: 'SVC_MCP_STDIO_ALLOW',

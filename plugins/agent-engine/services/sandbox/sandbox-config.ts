@@ -8,7 +8,7 @@ export const SandboxConfig = Type.Object({
     offers: true,
     unset: 'code is not executed',
     description:
-      'Where code of models runs: `local` is for development only, `plugin/<plugin>/<name>` is the engine of a plugin',
+      'Where code of models runs: `docker`, `k8s-job`, `local` (for development only), or `plugin/<plugin>/<name>`, the engine of a plugin',
   }),
   allow_local: field.boolean({
     env: 'SVC_ALLOW_LOCAL_SANDBOX',
