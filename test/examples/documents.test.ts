@@ -99,8 +99,13 @@ test('every plugin has a README that tells its settings and every code of its er
     'plugins/pages',
     'plugins/platform',
     'plugins/records',
+    'plugins/runtime',
     'plugins/workflow',
+    'examples/plugins/feedback',
+    'examples/plugins/moderation',
     'examples/plugins/notes',
+    'examples/plugins/teams-bot',
+    'examples/plugins/textkit',
   ]) {
     const text = await read(`${plugin}/README.md`);
     for (const file of await readdir(path.join(root, plugin), { recursive: true })) {
