@@ -25,7 +25,7 @@ export interface Egress {
    */
   fetchFor(tenantId: string, context?: EgressContext): typeof globalThis.fetch;
   /**
-   * Checks an address when it is registered (webhook, MCP server): throws what a request would throw, resolves the
+   * Checks an address when it is registered (webhook, node of the hub): throws what a request would throw, resolves the
    * name, but connects to nothing and records nothing. It says nothing about later requests, each of which is checked
    * again.
    */
