@@ -1,8 +1,7 @@
 import { Type } from './type.ts';
 
 /**
- * Records that one search looks at: the first ones of its list, which are the newest, among those that the other
- * filters let through.
+ * Records that one search looks at: the first ones of its list, among those that the other filters let through.
  */
 export const SEARCHED_RECORDS = 10_000;
 
@@ -21,7 +20,7 @@ export function searchQuery(...names: readonly string[]) {
         patternErrorMessage: 'must not hold the character U+0000, or half of a surrogate pair',
         description:
           `Only records with this text in ${names.join(', ')}. A to Z are the same as a to z, all other characters stand for themselves. ` +
-          `The newest ${SEARCHED_RECORDS} records that the other filters let through are searched, and \`total\` counts among them`,
+          `Of what the other filters let through, the first ${SEARCHED_RECORDS} of the list are searched, and \`total\` counts among them`,
       }),
     ),
   };
