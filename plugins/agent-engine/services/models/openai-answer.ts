@@ -32,7 +32,7 @@ function soundChoice(
   if (typeof choice.finish_reason !== 'string') throw malformed('a choice has no finish_reason');
   const message = soundMessage(choice.message, newId);
   if (message === undefined) throw malformed('a message is in no known form');
-  return { ...choice, message };
+  return { ...choice, index: choice.index ?? 0, message };
 }
 
 /**
@@ -119,13 +119,15 @@ function parseChunk(
 }
 
 /**
- * A provider's usage, where both of its counts are valid; undefined otherwise, as if the provider had not counted: a
- * broken number must not become a bill or spoil a metric, and is no reason to refuse a whole answer. Pure.
+ * A provider's usage, where both of its counts are valid, with their sum where it has none; undefined otherwise, as if
+ * the provider had not counted: a broken number must not become a bill or spoil a metric, and is no reason to refuse a
+ * whole answer. Pure.
  */
 export function countedUsage(usage: Usage | null | undefined): Usage | null | undefined {
   if (usage === null || usage === undefined) return usage;
-  const isCounted = isCount(usage.prompt_tokens) && isCount(usage.completion_tokens);
-  return isCounted ? usage : undefined;
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = usage;
+  if (!isCount(input) || !isCount(output)) return undefined;
+  return isCount(total) ? usage : { ...usage, total_tokens: input + output };
 }
 
 /** An answer, or a chunk of one, whose usage is one that `countedUsage` takes. */

@@ -5,8 +5,8 @@ import { createCallIds } from './call-ids.ts';
 
 /*
  * Servers that say they speak OpenAI's format write parts of it in forms of their own: content in parts, arguments that
- * are no text, calls without ids, pieces of calls that repeat the id and the name or set them to null. Here they get
- * the form that all readers of the port rely on.
+ * are no text, choices without an index, calls without ids or types, pieces of calls that repeat the id and the name or
+ * set them to null. Here they get the form that all readers of the port rely on, and that OpenAI's clients demand.
  */
 
 type Forms = Readonly<Record<string, unknown>>;
@@ -67,6 +67,7 @@ export function createSoundChoices(newId: () => string) {
       index: call.index,
       ...(known === undefined && { id: idOf(id) }),
       ...rest,
+      ...(known === undefined && isJsonObject(called) && { type: typeOf(piece) }),
       ...(isJsonObject(called) && {
         function: { ...(isNamed && { name }), ...(more !== undefined && { arguments: more }), ...others },
       }),
@@ -87,7 +88,10 @@ export function createSoundChoices(newId: () => string) {
     // Some servers leave out the delta of a choice that only reports its end, or a filter.
     const delta: unknown = given.delta ?? {};
     const sound = isJsonObject(delta) ? soundDelta(delta) : undefined;
-    return sound === given.delta ? given : sound && { ...given, delta: sound };
+    const index = given.index ?? 0;
+    return sound === given.delta && index === given.index
+      ? given
+      : sound && { ...given, index, delta: sound };
   }
 
   return (choices: readonly unknown[]): ChatChunk['choices'] | undefined => {
@@ -131,7 +135,8 @@ export function soundMessage(message: object, newId: () => string): ChatMessage 
     const own = { ...call, id: idOf(textOf(id)) };
     if (!isJsonObject(called)) return own;
     const written = argumentsOf(called.arguments) ?? '';
-    return { ...own, function: { ...called, name: textOf(called.name), arguments: written } };
+    const sound = { ...called, name: textOf(called.name), arguments: written };
+    return { ...own, type: typeOf(call), function: sound };
   });
   return { ...sound, tool_calls: tool_calls as unknown as readonly ToolCall[] };
 }
@@ -163,6 +168,9 @@ function argumentsOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/** Servers that know one type of calls leave it out; calls of a type of their own have it. */
+const typeOf = ({ type }: Forms) => (textOf(type) || 'function') as 'function';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 

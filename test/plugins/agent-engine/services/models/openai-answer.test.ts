@@ -188,6 +188,21 @@ for (const given of [undefined, null, usage(0, 0), usage(10, 5), usage(2 ** 31 -
   test(`${JSON.stringify(given)} stays as it is`, (t) => t.is(countedUsage(given), given));
 }
 
+test('a usage without a total has the sum of its counts', (t) => {
+  for (const total_tokens of [undefined, null, '15'])
+    t.is(countedUsage({ ...usage(10, 5), total_tokens } as unknown as Usage)?.total_tokens, 15);
+});
+
+test('a plain answer whose choice has no index has the first', (t) => {
+  const answer = '{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}';
+  const { choices } = parseCompletion(
+    answer,
+    (said) => said,
+    () => 'id',
+  );
+  t.is(choices[0]?.index, 0);
+});
+
 for (const given of [
   usage(-5, 1),
   usage(1, -5),

@@ -119,9 +119,38 @@ test('arguments that are no text become their JSON', (t) => {
 test('a call of a message has texts, whatever the server left out', (t) => {
   const tool_calls = [{ function: { name: 'add', arguments: null } }, { id: 'c', custom: { input: 'a' } }];
   t.deepEqual(soundMessage({ content: 'a', tool_calls }, ids())?.tool_calls as unknown, [
-    { id: 'made-1', function: { name: 'add', arguments: '' } },
+    { id: 'made-1', type: 'function', function: { name: 'add', arguments: '' } },
     { id: 'c', custom: { input: 'a' } },
   ]);
+});
+
+for (const type of [undefined, null, '']) {
+  test(`a call with the type ${JSON.stringify(type)} is one of a function, and no further piece says so`, (t) => {
+    const call = { index: 0, id: 'x', type, function: { name: 'add', arguments: '{}' } };
+    const more = { index: 0, function: { arguments: ' ' } };
+    const types = sound({ tool_calls: [call] }, { tool_calls: [more] }).map(
+      (delta) => delta?.tool_calls?.[0]?.type,
+    );
+    t.deepEqual(types, ['function', undefined]);
+    t.is(soundMessage({ content: null, tool_calls: [call] }, ids())?.tool_calls?.[0]?.type, 'function');
+  });
+}
+
+test('a call in a form of its own keeps its type, or has none', (t) => {
+  for (const call of [
+    { id: 'c', custom: {} },
+    { id: 'c', type: 'custom', custom: {} },
+  ]) {
+    t.deepEqual(sound({ tool_calls: [call] })[0]?.tool_calls as unknown, [{ index: 0, ...call }]);
+    t.deepEqual(soundMessage({ content: null, tool_calls: [call] }, ids())?.tool_calls as unknown, [call]);
+  }
+});
+
+test('a choice without an index is the first', (t) => {
+  for (const index of [undefined, null]) {
+    const [choice] = createSoundChoices(ids())([{ index, delta: { content: 'a' } }]) ?? [];
+    t.is(choice?.index, 0);
+  }
 });
 
 const PARTS = [
