@@ -2,7 +2,7 @@ import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sd
 import type { ChatChunk, ChatDelta, FinishReason } from '../../../contract.ts';
 import { createCallIds } from '../call-ids.ts';
 import { malformed } from '../provider-errors.ts';
-import { type AnswerHead, type ReasoningDetail, toFinishReason, toUsage } from './completion.ts';
+import { type AnswerHead, type ReasoningDetail, toFinishReason, toUsage, withExtra } from './completion.ts';
 
 type Part<T extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: T }>;
 
@@ -11,6 +11,8 @@ interface StreamedCall {
   /** Whether its arguments come as JSON text, piece by piece; otherwise they come whole, at its end. */
   readonly isStreamed: boolean;
   hasArguments: boolean;
+  /** Whether what the provider wants back with it was sent. */
+  hasExtra: boolean;
 }
 
 /** Most calls of tools in one answer; more are a fault of the provider. */
@@ -58,11 +60,11 @@ export function createChunkTranslator(head: AnswerHead, newId: () => string) {
 
   function beginCall(callId: string, name: string, isStreamed: boolean, extra?: SharedV4ProviderMetadata) {
     if (count >= MOST_CALLS) throw malformed('it calls too many tools');
-    const call = { index: count, isStreamed, hasArguments: false };
+    const call = { index: count, isStreamed, hasArguments: false, hasExtra: extra !== undefined };
     count += 1;
     open.set(callId, call);
     const begun = { index: call.index, id: idOf(callId), type: 'function' as const };
-    const delta = { ...begun, function: { name, arguments: '' }, ...(extra && { extra_content: extra }) };
+    const delta = { ...begun, function: { name, arguments: '' }, ...withExtra(extra) };
     return { call, delta: { tool_calls: [delta] } };
   }
 
@@ -81,11 +83,11 @@ export function createChunkTranslator(head: AnswerHead, newId: () => string) {
     }
     // What comes with this id from now on is another call's.
     open.delete(toolCallId);
-    const extra = providerMetadata && { index: known.index, extra_content: providerMetadata };
-    return say(
-      ...(known.hasArguments || input === '' ? [] : [writeArguments(known, input)]),
-      ...(extra ? [{ tool_calls: [extra] }] : []),
-    );
+    const text = known.hasArguments ? '' : input;
+    const extra = known.hasExtra ? {} : withExtra(providerMetadata);
+    if (text === '' && extra.extra_content === undefined) return [];
+    // Clients such as the AI SDK refuse a piece without a function.
+    return say({ tool_calls: [{ index: known.index, function: { arguments: text }, ...extra }] });
   }
 
   function finish({ finishReason, usage }: Part<'finish'>): ChatChunk[] {
@@ -125,7 +127,7 @@ export function createChunkTranslator(head: AnswerHead, newId: () => string) {
         case 'tool-input-start': {
           if (part.providerExecuted) return [];
           const isStreamed = part.inputEncoding !== 'text';
-          return say(beginCall(part.id, part.toolName, isStreamed).delta);
+          return say(beginCall(part.id, part.toolName, isStreamed, part.providerMetadata).delta);
         }
         case 'tool-input-delta': {
           const call = open.get(part.id);

@@ -48,7 +48,7 @@ export function toCompletion(
         id: idOf(part.toolCallId),
         type: 'function',
         function: { name: part.toolName, arguments: part.input },
-        ...(part.providerMetadata && { extra_content: part.providerMetadata }),
+        ...withExtra(part.providerMetadata),
       });
     }
   }
@@ -123,6 +123,22 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
  * keeps them; without them a provider only forgets what it had thought.
  */
 
+/** The member of a call that brings its provider's metadata. Google's signature has the name of its own server there. */
+export function withExtra(metadata: SharedV4ProviderMetadata | undefined): Pick<ToolCall, 'extra_content'> {
+  if (metadata === undefined) return {};
+  const { thoughtSignature, ...google } = metadata.google ?? {};
+  if (thoughtSignature === undefined) return { extra_content: metadata };
+  return { extra_content: { ...metadata, google: { ...google, thought_signature: thoughtSignature } } };
+}
+
+/** The metadata that a call brings back, in the form of Google's server or of the AI SDK. */
+export function metadataOf({ extra_content }: ToolCall): SharedV4ProviderMetadata | undefined {
+  const metadata = toMetadata(extra_content);
+  const { thought_signature, ...google } = metadata?.google ?? {};
+  if (thought_signature === undefined) return metadata;
+  return { ...metadata, google: { ...google, thoughtSignature: thought_signature } };
+}
+
 /** One block of thought of an answer, with the signature that makes it acceptable to its provider again. */
 export interface ReasoningDetail {
   readonly text: string;
@@ -140,7 +156,7 @@ export function reasoningDetailsOf({ reasoning_details }: ChatMessage): readonly
 }
 
 /** A value as metadata by provider, undefined where it is none. */
-export function toMetadata(value: unknown): SharedV4ProviderMetadata | undefined {
+function toMetadata(value: unknown): SharedV4ProviderMetadata | undefined {
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value).filter((entry): entry is [string, JSONObject] =>
     isJsonObject(entry[1]),

@@ -10,7 +10,7 @@ import type {
 import { type FieldError, isJsonObject } from 'agent-gateway';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
 import { jsonIn } from '../../json-text.ts';
-import { reasoningDetailsOf, toMetadata } from './completion.ts';
+import { metadataOf, reasoningDetailsOf } from './completion.ts';
 
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
 
@@ -95,7 +95,7 @@ function said(message: ChatMessage): Role<'assistant'>['content'] {
   }));
   const text = plainText(message);
   const calls = (message.tool_calls ?? []).map((call) => {
-    const providerOptions = toMetadata(call.extra_content);
+    const providerOptions = metadataOf(call);
     const { id: toolCallId, function: called } = call;
     return {
       type: 'tool-call' as const,

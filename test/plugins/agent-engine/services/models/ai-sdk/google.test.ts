@@ -99,10 +99,24 @@ test('the signature of a call travels with the call, and goes back to Google', a
   const chunks = await collect(client.stream(request, context()));
   const pieces = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
   t.is(pieces.map((piece) => piece.function?.arguments ?? '').join(''), '{"zone":"UTC"}');
-  t.true(JSON.stringify(pieces).includes('sig-g'));
+  // As Google's own server for OpenAI's clients has it: the AI SDK looks for it there, in the first piece.
+  const extra = { google: { thought_signature: 'sig-g' } };
+  t.deepEqual(call?.extra_content, extra);
+  t.deepEqual(
+    pieces.map(({ extra_content }) => extra_content),
+    [extra, undefined],
+  );
+  t.true(
+    pieces.every((piece) => piece.function !== undefined),
+    'the AI SDK refuses a piece without a function',
+  );
   const result = { role: 'tool', tool_call_id: call!.id, content: 'noon' };
-  await client.complete({ ...request, messages: [...request.messages, message, result] }, context());
-  t.is(provider.requests[2]?.body.contents[1].parts[0].thoughtSignature, 'sig-g');
+  const stored = { ...call!, extra_content: { google: { thoughtSignature: 'sig-g' } } };
+  for (const brought of [call!, stored]) {
+    const messages = [...request.messages, { ...message, tool_calls: [brought] }, result];
+    await client.complete({ ...request, messages }, context());
+    t.is(provider.requests.at(-1)?.body.contents[1].parts[0].thoughtSignature, 'sig-g');
+  }
 });
 
 test('a stream that ends without a finish reason is a failure', async (t) => {
