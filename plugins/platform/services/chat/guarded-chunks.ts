@@ -1,3 +1,4 @@
+import { isJsonObject } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatDelta,
@@ -27,8 +28,14 @@ interface PendingCall {
   name: string;
   arguments: string;
   extra: ToolCall['extra_content'];
+  /** Instead of a function, in a call of OpenAI's type `custom`. */
+  custom: { name: string; input: string } | undefined;
   readonly redactor: StreamRedactor;
 }
+
+type CustomDelta = ToolCallDelta & {
+  readonly custom?: { readonly name?: unknown; readonly input?: unknown };
+};
 
 /**
  * The guardrails of one stream with one answer: credentials are replaced even where chunks split them, an unsafe answer
@@ -50,6 +57,12 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (size > MAX_ANSWER) throw tooLong();
   }
 
+  function grownBy(text: unknown): string {
+    if (typeof text !== 'string') return '';
+    grow(text.length);
+    return text;
+  }
+
   function speak(text: string): string {
     grow(text.length);
     const finding = check.push(text);
@@ -59,11 +72,12 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return safe;
   }
 
-  function callOf({ index, id, function: called }: ToolCallDelta): PendingCall {
+  function callOf({ index, id, function: called, custom }: CustomDelta): PendingCall {
     let call = calls.get(index);
     if (call === undefined) {
       if (calls.size >= MAX_CALLS) throw tooLong();
-      call = { id: '', name: '', arguments: '', extra: undefined, redactor: guard.redactStream() };
+      const redactor = guard.redactStream();
+      call = { id: '', name: '', arguments: '', extra: undefined, custom: undefined, redactor };
       calls.set(index, call);
     }
     if (id !== undefined) {
@@ -73,6 +87,11 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (called?.name !== undefined) {
       grow(called.name.length);
       call.name += called.name;
+    }
+    if (isJsonObject(custom)) {
+      call.custom ??= { name: '', input: '' };
+      call.custom.name += grownBy(custom.name);
+      call.custom.input += grownBy(custom.input);
     }
     return call;
   }
@@ -209,7 +228,9 @@ function withoutArguments(delta: ToolCallDelta): ToolCallDelta {
   return { ...delta, function: called };
 }
 
-function toToolCall({ id, name, arguments: given, extra }: PendingCall): ToolCall {
+function toToolCall({ id, name, arguments: given, extra, custom }: PendingCall): ToolCall {
+  // As in a plain answer, whose calls are in any form as well.
+  if (custom !== undefined) return { id, type: 'custom', custom } as unknown as ToolCall;
   const call = { id, type: 'function', function: { name, arguments: given } } as const;
   return extra === undefined ? call : { ...call, extra_content: extra };
 }

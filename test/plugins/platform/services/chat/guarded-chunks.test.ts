@@ -1,5 +1,10 @@
 import test from 'ava';
-import { type ChatChunk, type ChatDelta, MAX_KEPT } from '../../../../../plugins/agent-engine/contract.ts';
+import {
+  type ChatChunk,
+  type ChatDelta,
+  MAX_KEPT,
+  type ToolCallDelta,
+} from '../../../../../plugins/agent-engine/contract.ts';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { guardedChoices, keptAnswer } from '../../../../../plugins/platform/services/chat/guarded-answer.ts';
 import { createGuardedChunks } from '../../../../../plugins/platform/services/chat/guarded-chunks.ts';
@@ -85,6 +90,21 @@ test('what the provider wants back with calls is kept', (t) => {
   const long = pass([choices({ reasoning_details: many }), choices({ content: 'Hi' }, 'stop')]);
   // As texts, which are sooner compared.
   t.is(JSON.stringify(long.message.reasoning_details), JSON.stringify(many));
+});
+
+test('a call of a custom tool is kept as one, without credentials', (t) => {
+  const piece = (call: object) =>
+    choices({ tool_calls: [{ index: 0, ...call } as unknown as ToolCallDelta] });
+  const custom = { name: 'run', input: 'print(' };
+  const { message } = pass([
+    piece({ id: 'c', type: 'custom', custom }),
+    piece({ type: 'custom', custom: { input: 'SECRET' } }),
+    piece({ custom: { input: ')' } }),
+    choices({}, 'tool_calls'),
+  ]);
+  t.deepEqual(message.tool_calls as unknown, [
+    { id: 'c', type: 'custom', custom: { name: 'run', input: 'print([R])' } },
+  ]);
 });
 
 const CALLS = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] as const;
