@@ -50,6 +50,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   let said = '';
   const details: unknown[] = [];
   let size = 0;
+  let hasRole = false;
   let finish: Choice | undefined;
 
   function grow(characters: number): void {
@@ -148,7 +149,12 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
 
   function guardDelta(delta: ChatDelta): ChatDelta {
     const guarded: Record<string, unknown> = {};
-    for (const name in delta) guarded[name] = guardMember(name, delta[name]);
+    for (const name in delta) {
+      // Some servers repeat it in each chunk, and clients join the texts of all chunks.
+      if (name === 'role' && hasRole) continue;
+      guarded[name] = guardMember(name, delta[name]);
+    }
+    hasRole ||= guarded.role !== undefined;
     return guarded;
   }
 

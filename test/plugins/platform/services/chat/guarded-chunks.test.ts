@@ -92,6 +92,15 @@ test('what the provider wants back with calls is kept', (t) => {
   t.is(JSON.stringify(long.message.reasoning_details), JSON.stringify(many));
 });
 
+test('the role comes once, also where the provider repeats it in each chunk', (t) => {
+  const role = 'assistant';
+  const { left } = pass([choices({ role, content: '' }), choices({ role, content: 'a' }), choices({ role })]);
+  t.deepEqual(
+    left.map((each) => each?.[0]?.delta),
+    [{ role, content: '' }, { content: 'a' }, undefined],
+  );
+});
+
 test('a call of a custom tool is kept as one, without credentials', (t) => {
   const piece = (call: object) =>
     choices({ tool_calls: [{ index: 0, ...call } as unknown as ToolCallDelta] });
