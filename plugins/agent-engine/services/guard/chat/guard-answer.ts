@@ -25,6 +25,8 @@ interface OpenText {
 
 interface OpenCall {
   id: string | undefined;
+  /** In a provider's own form, which has no text that a guard could look at: it does not leave. */
+  readonly isOwn: boolean;
   text: GuardedText | undefined;
 }
 
@@ -83,10 +85,12 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
     }
     if (call === undefined || isOther) {
       if (calls.size >= MAX_CALLS) throw tooMuch();
-      call = { id: undefined, text: guardText(guards, 'tool_call') };
+      const isOwn = (type ?? 'function') !== 'function';
+      call = { id: undefined, isOwn, text: isOwn ? undefined : guardText(guards, 'tool_call') };
       calls.set(index, call);
     }
     if (id) call.id = id;
+    if (call.isOwn) return;
     const passed = piece === undefined || isEnded ? undefined : await pushed(call.text, piece);
     into.push({
       index,
@@ -114,7 +118,7 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
           await flush('reasoning', passed);
           const into: ToolCallDelta[] = [];
           for (const call of value as readonly ToolCallDelta[]) if (!isEnded) await passCall(call, into);
-          passed[name] = into;
+          if (into.length > 0) passed[name] = into;
         } else if (typeof value === 'string' && name !== 'role') {
           const open = textNamed(name);
           if (open.part === 'answer' && value !== '') await flush('reasoning', passed);

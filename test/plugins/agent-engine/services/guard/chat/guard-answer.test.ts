@@ -119,6 +119,25 @@ test('what guards make of a text is the same however it is cut into pieces', asy
   );
 });
 
+test('a call that no guard can look at does not leave, whole or in pieces', async (t) => {
+  const own = { index: 0, id: 'c', type: 'custom', custom: { input: 'pine' } };
+  const pieces = [own, { index: 0, custom: { input: 'apple' } }].map((call) => ({ tool_calls: [call] }));
+  const guarding = (await guardChat([fruit()], chat, () => {}))!;
+  const left: Delta[] = [];
+  for await (const { choices } of guarding.stream(chunksOf(pieces as unknown as readonly Delta[])))
+    left.push(...choices.map(({ delta }) => delta));
+  t.deepEqual(left, [{}]);
+  const message = { role: 'assistant', content: null, tool_calls: [own as never] } as const;
+  const { choices } = await guarding.completion({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+  });
+  t.is(choices[0]?.message.tool_calls, undefined);
+});
+
 test('so it is for a guard that gathers, and for one that looks at the whole answer at its end', async (t) => {
   const whole: OutputGuard = (shown, { isEnd }) =>
     isEnd ? { replace: shown.replaceAll(/pine(?:apple)+/g, '[fruit]') } : { hold: shown.length };
