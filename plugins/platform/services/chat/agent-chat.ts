@@ -16,7 +16,7 @@ import {
 } from '../../../agent-engine/contract.ts';
 import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
 import { type Answered, DONE, type EventSink, type SendAnswer } from './chat-call.ts';
-import type { ClientRequest } from './chat-completions.ts';
+import { type ClientRequest, forProvider } from './chat-completions.ts';
 import { type AnswerHead, answerHead, createChunkWriter } from './chunk-writer.ts';
 import { clientToolProblems, requestProblems } from './request-problems.ts';
 
@@ -151,11 +151,10 @@ function modelParameters(request: AgentClientRequest): ModelParameters {
     tool_choice: _choice,
     stream: _stream,
     stream_options: _options,
-    store: _store,
     agent: _agent,
     include_agentic_blocks: _blocks,
     ...parameters
-  } = request;
+  } = forProvider(request);
   return parameters;
 }
 

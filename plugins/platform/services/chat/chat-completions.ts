@@ -29,6 +29,15 @@ import { requestProblems } from './request-problems.ts';
 /** A request as clients send it: `store` is meant for the gateway, not for the provider. */
 export type ClientRequest = ChatRequest & { readonly store?: boolean | null };
 
+/**
+ * A request as its provider gets it. OpenAI keeps `metadata` with what it stores, and refuses them with anything else:
+ * with `store: true`, which stays here, they stay here, too. Pure.
+ */
+export function forProvider<Request extends Partial<ClientRequest>>(request: Request): Request {
+  const { store, metadata, ...rest } = request;
+  return { ...rest, ...(metadata === undefined || store === true ? {} : { metadata }) } as unknown as Request;
+}
+
 /** The dependencies of `createChatCompletions`. */
 export interface ChatParts {
   readonly models: Models;
@@ -58,12 +67,13 @@ export type ChatCompletions = ReturnType<typeof createChatCompletions>;
 export function createChatCompletions(parts: ChatParts) {
   const { models, conversations, guard, metering, clock } = parts;
 
-  async function ask({ store, ...request }: ClientRequest, call: ChatCall): Promise<Asked> {
+  async function ask(clientRequest: ClientRequest, call: ChatCall): Promise<Asked> {
+    const request = forProvider(clientRequest);
     requireSound(requestProblems(request));
     const model = models.resolve(request.model);
     const conversation = await conversations.open(call, {
       messages: request.messages,
-      store: store !== false,
+      store: clientRequest.store !== false,
       agent: undefined,
       model: request.model,
       contextLength: model.info.context_length,

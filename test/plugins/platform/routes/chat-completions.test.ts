@@ -98,11 +98,23 @@ test('everything that a client may say reaches the provider as it was said', asy
     logit_bias: { 50: 1 },
     metadata: { a: 'b' },
   };
-  t.is((await chat({ ...request, store: true })).status, 200);
+  t.is((await chat(request)).status, 200);
   const sent = provider.requests[0]!;
   t.deepEqual(sent.body, { ...request, model: 'fake-model', stream: false });
   t.is(sent.headers.authorization, 'Bearer provider-key');
   t.false(JSON.stringify(sent.headers).includes(gateway.token));
+});
+
+test('metadata of what is stored stay with the gateway: OpenAI takes them with `store` alone', async (t) => {
+  const { gateway, provider } = await startChat(t);
+  const body = { model: 'default', messages: [USER], store: true, metadata: { a: 'b' }, seed: 7 };
+  for (const path of [CHAT, '/v1/agent/chat'])
+    t.is((await gateway.request(path, { method: 'POST', body })).status, 200);
+  for (const { body: sent } of provider.requests) {
+    const { store, metadata, seed } = sent as Record<string, unknown>;
+    t.deepEqual([store, metadata, seed], [undefined, undefined, 7]);
+  }
+  t.is(provider.requests.length, 2);
 });
 
 test('request id and trace context travel to the provider', async (t) => {
