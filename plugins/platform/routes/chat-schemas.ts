@@ -142,7 +142,7 @@ const COMPLETION = {
   model: 'default',
 };
 
-/** The answer to a request without `stream`, with any further members from the provider. */
+/** The answer to a request without `stream`. Choices and messages have any further members of the provider's. */
 export const ChatCompletion = Type.Object(
   {
     id: Type.String({ examples: [COMPLETION.id] }),
