@@ -123,7 +123,9 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
  * keeps them; without them a provider only forgets what it had thought.
  */
 
-/** The member of a call that brings its provider's metadata. Google's signature has the name of its own server there. */
+/**
+ * The member of a call that brings its provider's metadata. Google's signature has the name of its own server there.
+ */
 export function withExtra(metadata: SharedV4ProviderMetadata | undefined): Pick<ToolCall, 'extra_content'> {
   if (metadata === undefined) return {};
   const { thoughtSignature, ...google } = metadata.google ?? {};
