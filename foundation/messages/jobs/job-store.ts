@@ -133,6 +133,15 @@ export function createJobStore(
     return new Set(rows.map(({ queue }) => queue));
   }
 
+  /** One look for all: mostly there is nothing, and a change of no rows locks SQLite as any other. */
+  async function isAny(...conditions: readonly RawBuilder<unknown>[]): Promise<boolean> {
+    const each = conditions.map((one) => sql`exists (select 1 from ${table} where ${one})`);
+    const { rows } = await run(
+      sql<{ found: unknown }>`select case when ${sql.join(each, sql` or `)} then 1 else 0 end as found`,
+    );
+    return Number(rows[0]?.found) === 1;
+  }
+
   /** Ends jobs one by one: each is told by the replica that ended it, and by no other. Few die like that. */
   async function endLost(lost: RawBuilder<unknown>): Promise<readonly JobRecord[]> {
     const { rows } = await run(sql<StoredRow>`select ${whole} from ${table} where ${lost} limit 100`);
@@ -190,17 +199,19 @@ export function createJobStore(
      * An attempt that lives renews it.
      */
     async sweep(queues: ReadonlySet<string>, lease: number): Promise<Swept> {
-      await run(sql`update ${table} set due_at = ${after(lease)}
-        where state = 'running' and due_at > ${after(2 * lease)}`);
+      const ahead = sql`state = 'running' and due_at > ${after(2 * lease)}`;
       const ended = sql`state = 'running' and due_at <= ${now()}`;
+      const begins = sql`state = 'scheduled' and due_at <= ${now()}`;
+      const old = sql`state = 'dead' and due_at <= ${now()}`;
+      if (!(await isAny(ahead, ended, begins, old)))
+        return { waiting: await waitingAmong(queues), begun: [], died: [] };
+      await run(sql`update ${table} set due_at = ${after(lease)} where ${ahead}`);
       const died = await endLost(sql`${ended} and attempt >= max_attempts`);
       const again = await run(
         sql`update ${table} set state = 'waiting', due_at = created_at, ticket = null where ${ended} and attempt < max_attempts`,
       );
-      const due = await run(
-        sql`update ${table} set state = 'waiting' where state = 'scheduled' and due_at <= ${now()}`,
-      );
-      await run(sql`delete from ${table} where state = 'dead' and due_at <= ${now()}`);
+      const due = await run(sql`update ${table} set state = 'waiting' where ${begins}`);
+      await run(sql`delete from ${table} where ${old}`);
       const waiting = await waitingAmong(queues);
       if (again.changed + due.changed === 0) return { waiting, begun: [], died };
       const { rows } = await run(

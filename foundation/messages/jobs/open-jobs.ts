@@ -41,8 +41,8 @@ interface JobTimes {
    */
   readonly lease: number;
   /**
-   * How often the sweep looks for what is due and for what no wake-up reported; default 5 000, and 1 000 where events
-   * stay in the process.
+   * How often the sweep looks for what is due and for what no wake-up reported; default 5 000, and 1 000 where replicas
+   * may be that no events reach (MySQL without Redis).
    */
   readonly sweep: number;
   readonly depths: number;
@@ -68,7 +68,7 @@ const MAX_DELAY_MS = 365 * 24 * 3_600_000;
 const KEY = /^[\x20-\x7e]{1,128}$/;
 const LEASE_MS = 30_000;
 const SWEEP_MS = 5_000;
-const SWEEP_ALONE_MS = 1_000;
+const SWEEP_UNHEARD_MS = 1_000;
 const DEPTHS_MS = 15_000;
 const CLOSE_DRAIN_MS = 5_000;
 const CLOSE_SWEEP_MS = 2_000;
@@ -87,13 +87,14 @@ export function openJobs(
   /** The workers of this process, with their queues. */
   const workers = new Map<WakeableWorker, string>();
   const lease = times.lease ?? LEASE_MS;
+  const isUnheard = events.reach === 'process' && database.family !== 'sqlite';
   const sweeper = createSweeper({
     store,
     queues: () => new Set(workers.values()),
     metrics,
     clock,
     lease,
-    every: times.sweep ?? (events.reach === 'process' ? SWEEP_ALONE_MS : SWEEP_MS),
+    every: times.sweep ?? (isUnheard ? SWEEP_UNHEARD_MS : SWEEP_MS),
     depthsEvery: times.depths ?? DEPTHS_MS,
     onSwept({ waiting, begun, died }) {
       for (const { id, tenantId, queue, attempt, error } of died) {
