@@ -26,14 +26,16 @@ const KEPT: ReadonlySet<string> = new Set(['refusal', 'reasoning_content']);
 interface PendingCall {
   id: string;
   name: string;
-  arguments: string;
+  /** Arguments of a function, or the input of a custom tool. */
+  text: string;
   extra: ToolCall['extra_content'];
-  /** Instead of a function, in a call of OpenAI's type `custom`. */
-  custom: { name: string; input: string } | undefined;
+  /** OpenAI's type `custom`. */
+  isCustom: boolean;
   readonly redactor: StreamRedactor;
 }
 
-type CustomDelta = ToolCallDelta & {
+/** A piece of a call as providers may send it. */
+type CallPiece = ToolCallDelta & {
   readonly custom?: { readonly name?: unknown; readonly input?: unknown };
 };
 
@@ -58,12 +60,6 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (size > MAX_ANSWER) throw tooLong();
   }
 
-  function grownBy(text: unknown): string {
-    if (typeof text !== 'string') return '';
-    grow(text.length);
-    return text;
-  }
-
   function speak(text: string): string {
     grow(text.length);
     const finding = check.push(text);
@@ -73,37 +69,35 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return safe;
   }
 
-  function callOf({ index, id, function: called, custom }: CustomDelta): PendingCall {
+  function callOf({ index, id, function: called, custom }: CallPiece): PendingCall {
     let call = calls.get(index);
     if (call === undefined) {
       if (calls.size >= MAX_CALLS) throw tooLong();
       const redactor = guard.redactStream();
-      call = { id: '', name: '', arguments: '', extra: undefined, custom: undefined, redactor };
+      call = { id: '', name: '', text: '', extra: undefined, isCustom: false, redactor };
       calls.set(index, call);
     }
     if (id !== undefined) {
       grow(id.length);
       call.id = id;
     }
-    if (called?.name !== undefined) {
-      grow(called.name.length);
-      call.name += called.name;
-    }
-    if (isJsonObject(custom)) {
-      call.custom ??= { name: '', input: '' };
-      call.custom.name += grownBy(custom.name);
-      call.custom.input += grownBy(custom.input);
+    call.isCustom ||= isJsonObject(custom);
+    const name = called?.name ?? custom?.name;
+    if (typeof name === 'string') {
+      grow(name.length);
+      call.name += name;
     }
     return call;
   }
 
-  function guardCall(delta: ToolCallDelta): ToolCallDelta {
-    const text = delta.function?.arguments;
-    const isMore = delta.id === undefined && delta.function?.name === undefined && text !== undefined;
+  function guardCall(delta: CallPiece): CallPiece {
+    const text = textIn(delta);
+    const name = delta.function?.name ?? delta.custom?.name;
+    const isMore = delta.id === undefined && name === undefined && text !== undefined;
     // `extra_content`, which the provider wants back with the call, stays unchanged. A further piece of arguments has
     // only the index besides.
     const { extra_content, ...own } = delta;
-    const named = isMore ? own : (redactValue(withoutArguments(own), guard) as typeof own);
+    const named = isMore ? own : (redactValue(withoutText(own), guard) as typeof own);
     const call = callOf(named);
     if (call.extra === undefined && extra_content !== undefined) {
       grow(JSON.stringify(extra_content).length);
@@ -113,8 +107,8 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     if (text === undefined) return { ...named, ...extra };
     grow(text.length);
     const safe = call.redactor.push(text);
-    call.arguments += safe;
-    return { ...named, ...extra, function: { ...named.function, arguments: safe } };
+    call.text += safe;
+    return { ...withText(named, safe), ...extra };
   }
 
   function guardText(name: string, text: string): string {
@@ -195,8 +189,8 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     }
     const held = [...calls].flatMap(([index, call]) => {
       const safe = call.redactor.end();
-      call.arguments += safe;
-      return safe === '' ? [] : [{ index, function: { arguments: safe } }];
+      call.text += safe;
+      return safe === '' ? [] : [withText({ index, ...(call.isCustom && { custom: {} }) }, safe)];
     });
     if (held.length > 0) delta.tool_calls = held;
     return delta;
@@ -227,17 +221,31 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   };
 }
 
-/** Arguments are redacted as a stream of their own. */
-function withoutArguments(delta: ToolCallDelta): ToolCallDelta {
-  if (delta.function === undefined) return delta;
-  const { arguments: _, ...called } = delta.function;
-  return { ...delta, function: called };
+/** What a piece adds to the text of its call, which is redacted as a stream of its own. */
+function textIn({ function: called, custom }: CallPiece): string | undefined {
+  const text = called?.arguments ?? custom?.input;
+  return typeof text === 'string' ? text : undefined;
 }
 
-function toToolCall({ id, name, arguments: given, extra, custom }: PendingCall): ToolCall {
+function withoutText(piece: CallPiece): CallPiece {
+  if (isJsonObject(piece.custom)) {
+    const { input: _, ...custom } = piece.custom;
+    return { ...piece, custom };
+  }
+  if (piece.function === undefined) return piece;
+  const { arguments: _, ...called } = piece.function;
+  return { ...piece, function: called };
+}
+
+function withText(piece: CallPiece, text: string): CallPiece {
+  if (isJsonObject(piece.custom)) return { ...piece, custom: { ...piece.custom, input: text } };
+  return { ...piece, function: { ...piece.function, arguments: text } };
+}
+
+function toToolCall({ id, name, text, extra, isCustom }: PendingCall): ToolCall {
   // As in a plain answer, whose calls are in any form as well.
-  if (custom !== undefined) return { id, type: 'custom', custom } as unknown as ToolCall;
-  const call = { id, type: 'function', function: { name, arguments: given } } as const;
+  if (isCustom) return { id, type: 'custom', custom: { name, input: text } } as unknown as ToolCall;
+  const call = { id, type: 'function', function: { name, arguments: text } } as const;
   return extra === undefined ? call : { ...call, extra_content: extra };
 }
 

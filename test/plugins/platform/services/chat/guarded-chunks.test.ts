@@ -105,12 +105,17 @@ test('a call of a custom tool is kept as one, without credentials', (t) => {
   const piece = (call: object) =>
     choices({ tool_calls: [{ index: 0, ...call } as unknown as ToolCallDelta] });
   const custom = { name: 'run', input: 'print(' };
-  const { message } = pass([
+  const { all, message } = pass([
     piece({ id: 'c', type: 'custom', custom }),
-    piece({ type: 'custom', custom: { input: 'SECRET' } }),
+    piece({ type: 'custom', custom: { input: 'SEC' } }),
+    piece({ custom: { input: 'RET' } }),
     piece({ custom: { input: ')' } }),
     choices({}, 'tool_calls'),
   ]);
+  const sent = all.flatMap(
+    ({ delta }) => (delta.tool_calls ?? []) as readonly { custom?: { input?: string } }[],
+  );
+  t.is(sent.map((call) => call.custom?.input ?? '').join(''), 'print([R])', 'as it leaves, piece by piece');
   t.deepEqual(message.tool_calls as unknown, [
     { id: 'c', type: 'custom', custom: { name: 'run', input: 'print([R])' } },
   ]);
