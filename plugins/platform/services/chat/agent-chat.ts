@@ -87,11 +87,14 @@ export function createAgentChat(parts: AgentChatParts) {
     await using _ = turn;
     const blocks = [...said];
     const collect = createBlockCollector();
+    let thoughts = '';
     for await (const event of turn.events) {
       blocks.push(...collect(event));
+      if (event.type === 'reasoning') thoughts += event.delta;
       if (event.type !== 'end') continue;
       const { result, usage } = event;
-      const answer = { object: 'chat.completion', ...head, choices: [choiceOf(result)], usage } as const;
+      const choices = [choiceOf(result, thoughts)];
+      const answer = { object: 'chat.completion', ...head, choices, usage } as const;
       const showsBlocks = request.include_agentic_blocks === true;
       return {
         sessionId: turn.sessionId,
@@ -168,11 +171,20 @@ function deltaOf(event: AgentTurnEvent): Delta | undefined {
   return { tool_calls: event.result.toolCalls.map((call, index) => ({ index, ...call })) };
 }
 
-function choiceOf({ finish, text, toolCalls }: AgentResult): ChatCompletion['choices'][number] {
+/** @param thoughts of the whole turn, as a stream shows them */
+function choiceOf(
+  { finish, text, toolCalls }: AgentResult,
+  thoughts: string,
+): ChatCompletion['choices'][number] {
   const content = text === '' && toolCalls !== undefined ? null : text;
   return {
     index: 0,
-    message: { role: 'assistant', content, ...(toolCalls && { tool_calls: toolCalls }) },
+    message: {
+      role: 'assistant',
+      content,
+      ...(thoughts !== '' && { reasoning_content: thoughts }),
+      ...(toolCalls && { tool_calls: toolCalls }),
+    },
     finish_reason: finishReason(finish),
   };
 }

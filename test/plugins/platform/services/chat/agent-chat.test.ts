@@ -111,6 +111,22 @@ test('a turn is kept with all that the agent did and consumed', async (t) => {
   t.is(state.open, 0);
 });
 
+test('a plain answer has the thoughts of the turn, as a stream has', async (t) => {
+  const thought = (delta: string): AgentEvent => ({ type: 'reasoning', delta });
+  const { chat } = agentOver([
+    thought('Let me '),
+    thought('see.'),
+    { type: 'text', delta: 'It is 42.' },
+    END,
+  ]);
+  const { answer } = await chat.complete(REQUEST, chatCall());
+  t.deepEqual(answer.choices[0]!.message, {
+    role: 'assistant',
+    content: 'It is 42.',
+    reasoning_content: 'Let me see.',
+  });
+});
+
 test('the agent gets the preamble, the history, the parameters and the tools of the client', async (t) => {
   const history = [{ role: 'user', content: 'before' }];
   const { chat, seen } = agentOver([END], history);
