@@ -8,12 +8,13 @@ import type { Environment } from './config/read-config.ts';
 import { openDatabase } from './data/database.ts';
 import { registerKernelTables } from './gateway-tables.ts';
 import { createTracing } from './observability/create-tracing.ts';
-import type { Logging } from './observability/logger.ts';
-import { createMetrics } from './observability/metrics.ts';
+import type { Logger, Logging } from './observability/logger.ts';
+import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { openServices } from './open-services.ts';
 import { openRedis } from './redis/open-redis.ts';
 import { openResources } from './resources/open-resources.ts';
 import { failures, waiting } from './resources/report.ts';
+import type { Resources } from './resources/resources.ts';
 
 /**
  * Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal.
@@ -84,20 +85,7 @@ export async function openInfrastructure(
   });
   opened.defer(() => database.close());
   await registerKernelTables(database);
-  // Credentials and signatures go by the clock of the machine: where it is wrong, they are refused on one replica.
-  const aheadSeconds = () => (clock.now() - database.clock.now()) / 1000;
-  metrics.reading({
-    kind: 'gauge',
-    name: 'svc_clock_ahead_seconds',
-    help: 'Seconds by which the clock of this machine is ahead of that of the database; negative where it is behind.',
-    read: aheadSeconds,
-  });
-  const seconds = Math.round(aheadSeconds());
-  if (Math.abs(seconds) >= CLOCK_OFF)
-    log.warn(
-      { seconds },
-      'the clock of this machine is ahead of that of the database; behind where the number is negative',
-    );
+  watchClocks(clock, database.clock, metrics, log);
 
   const directory = path.join(settings.dataDir, 'audit');
   const trail = createAuditTrail({ sink: createDatabaseSink(database), directory, clock, ids, log });
@@ -126,18 +114,7 @@ export async function openInfrastructure(
   opened.defer(close);
   const resources = await openResources({ folder: agentsDir, clock, log });
   opened.defer(() => resources.close());
-  metrics.reading({
-    kind: 'gauge',
-    name: 'svc_resource_files_failed',
-    help: 'Files of agents.d of which something is not valid, a kind for example; its last good version may be live.',
-    read: () => failures(resources.report().files).length,
-  });
-  metrics.reading({
-    kind: 'gauge',
-    name: 'svc_resources_waiting',
-    help: 'Documents of agents.d whose kind no plugin that runs registers.',
-    read: () => waiting(resources.report().files),
-  });
+  watchResources(resources, metrics);
   return {
     clock,
     ids,
@@ -153,4 +130,39 @@ export async function openInfrastructure(
     contributed,
     probes,
   };
+}
+
+/**
+ * Credentials and signatures go by the clock of the machine: where it is wrong, they are refused on one replica, and
+ * nothing else points at it.
+ */
+function watchClocks(own: Clock, shared: Clock, metrics: Metrics, log: Logger): void {
+  const aheadSeconds = () => (own.now() - shared.now()) / 1000;
+  metrics.reading({
+    kind: 'gauge',
+    name: 'svc_clock_ahead_seconds',
+    help: 'Seconds by which the clock of this machine is ahead of that of the database; negative where it is behind.',
+    read: aheadSeconds,
+  });
+  const seconds = Math.round(aheadSeconds());
+  if (Math.abs(seconds) < CLOCK_OFF) return;
+  log.warn(
+    { seconds },
+    'the clock of this machine is ahead of that of the database; behind where the number is negative',
+  );
+}
+
+function watchResources(resources: Pick<Resources, 'report'>, metrics: Metrics): void {
+  metrics.reading({
+    kind: 'gauge',
+    name: 'svc_resource_files_failed',
+    help: 'Files of agents.d of which something is not valid, a kind for example; its last good version may be live.',
+    read: () => failures(resources.report().files).length,
+  });
+  metrics.reading({
+    kind: 'gauge',
+    name: 'svc_resources_waiting',
+    help: 'Documents of agents.d whose kind no plugin that runs registers.',
+    read: () => waiting(resources.report().files),
+  });
 }

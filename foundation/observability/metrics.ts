@@ -54,6 +54,9 @@ export interface MetricsOptions {
   readonly maxSeries?: number;
 }
 
+/** The gateway's own metrics. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
 /** Makes the gateway's own metrics, and the registry that plugins add theirs to. */
 export function createMetrics(options: MetricsOptions) {
   const { version, maxTenants = 500, maxSeries = 1000 } = options;
