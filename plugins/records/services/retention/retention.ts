@@ -38,8 +38,12 @@ export function createRetention(parts: RetentionParts): Retention {
 
     async set(tenantId, name, keep) {
       const kind = kindOf(name);
+      const entities = database.forTenant(tenantId);
+      const before = (await findRules(entities)).get(name);
+      // A repetition must not begin the grace anew: a rule that is written each day would never delete anything.
+      if (before?.keepMs === keep) return inForce(kind, before);
       const rule = { kind: name, keepMs: keep, deletesFrom: new Date(clock.now() + grace) };
-      await database.forTenant(tenantId).upsert(RetentionRuleRow, rule, { conflict: ['kind'] });
+      await entities.upsert(RetentionRuleRow, rule, { conflict: ['kind'] });
       return inForce(kind, rule);
     },
 

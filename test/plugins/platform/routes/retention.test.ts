@@ -37,7 +37,8 @@ const decided = (rules: readonly Rule[]) =>
 
 eachGatewayDatabase(test, 'a tenant decides how long its records are kept', async (t, { environment }) => {
   const env = { ...environment, SVC_RETENTION: 'sessions=90d,usage_records=36h,comets=1d' };
-  const gateway = await startPlatform(t, { env, clock: manualClock(NOW) });
+  const clock = manualClock(NOW);
+  const gateway = await startPlatform(t, { env, clock });
   const { request } = gateway;
   const tenant = await gateway.tenant();
   const { body } = await request('/admin/v1/retention');
@@ -67,6 +68,11 @@ eachGatewayDatabase(test, 'a tenant decides how long its records are kept', asyn
     ['usage_records', 'forever', 'tenant', null],
   ]);
   t.deepEqual(decided((await request(pathOf(DEFAULT_TENANT))).body.retention), deployment);
+
+  clock.advance(DAY_MS / 2);
+  t.like((await put('sessions', '2d')).body, { keep: '2d', deletes_from }, 'the same again waits no longer');
+  const later = '2020-01-02T12:00:00.000Z';
+  t.like((await put('sessions', '1d')).body, { keep: '1d', deletes_from: later }, 'another rule waits anew');
 
   t.is((await request(pathOf(tenant, 'sessions'), { method: 'DELETE' })).status, 204);
   const again = await request(pathOf(tenant, 'sessions'), { method: 'DELETE' });
