@@ -25,7 +25,7 @@ export const WebhookTable = defineEntity({
     description: column.text(),
     active: column.boolean(),
     secret: column.text(),
-    /** Signs as well, until it expires. */
+    /** Signs as well, until it expires. One or more secrets, with spaces in between, sealed together. */
     previousSecret: column.text().strictNullable(),
     previousUntil: column.bigint().strictNullable(),
     createdAt: column.bigint(),

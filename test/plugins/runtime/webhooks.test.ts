@@ -74,6 +74,19 @@ eachGatewayDatabase(test, 'two rotations at one moment both give a secret that s
   }
 });
 
+eachGatewayDatabase(test, 'a repeated rotation leaves receivers’ secrets valid', async (t, fresh) => {
+  const receiver = await startReceiver(t);
+  const env = { ...LOCAL, ...fresh.environment, SVC_SECRET_KEY: 'a'.repeat(32) };
+  const gateway = await startRuntime(t, { env });
+  const { id, secret: first } = await makeWebhook(gateway, { url: receiver.url });
+  const rotate = async () =>
+    (await gateway.request(`${PATH}/${id}/rotate-secret`, { method: 'POST' })).body.secret;
+  // The answers of the first ones were lost on their way.
+  const secrets = [first, await rotate(), await rotate(), await rotate()];
+  await gateway.request(`${PATH}/${id}/test`, { method: 'POST' });
+  for (const secret of secrets) t.notThrows(() => verify(secret, receiver.received[0]!));
+});
+
 eachGatewayDatabase(test, 'a rotation replaces a secret whose key was lost', async (t, fresh) => {
   const receiver = await startReceiver(t);
   const start = (key: string) =>

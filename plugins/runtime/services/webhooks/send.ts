@@ -47,9 +47,12 @@ interface SendParts {
 /** The context to which the sealed secrets of a webhook are bound. */
 export const sealPlace = (tenantId: string, webhookId: string) => `webhook/${tenantId}/${webhookId}`;
 
+/** The secrets in one stored text: after several rotations the previous ones are kept together. Pure. */
+export const secretsIn = (text: string): readonly string[] => text.split(' ');
+
 /**
  * Makes the function that sends an event to a webhook, once, signed as in Standard Webhooks (standardwebhooks.com),
- * also with the previous secret for as long as that is valid. Redirects are not followed. Throws the reason of
+ * also with the previous secrets for as long as they are valid. Redirects are not followed. Throws the reason of
  * `signal`, and the gateway's own errors: `egress.busy`, `lookup.unavailable`.
  */
 export function createSend({ egress, seal, clock, version }: SendParts) {
@@ -62,7 +65,8 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
     const { id, secret, previousSecret, previousUntil } = webhook;
     const isValid = previousSecret !== null && (previousUntil ?? 0) > at.getTime();
     return [secret, ...(isValid ? [previousSecret] : [])]
-      .map((stored) => new Webhook(seal.open(stored, sealPlace(tenantId, id))).sign(eventId, at, body))
+      .flatMap((stored) => secretsIn(seal.open(stored, sealPlace(tenantId, id))))
+      .map((one) => new Webhook(one).sign(eventId, at, body))
       .join(' ');
   }
 

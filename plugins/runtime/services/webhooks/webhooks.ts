@@ -29,7 +29,7 @@ import {
 import type { Deliveries } from './deliveries.ts';
 import { eventBody } from './event-body.ts';
 import { patternProblems } from './event-types.ts';
-import { sealPlace } from './send.ts';
+import { sealPlace, secretsIn } from './send.ts';
 import { MAX_WEBHOOKS } from './webhook-events.ts';
 
 /** The errors of the administration of webhooks. */
@@ -49,8 +49,10 @@ export interface WebhookContent {
 
 /** Random bytes of a secret (Standard Webhooks: 24 to 64). */
 const SECRET_BYTES = 32;
-/** Milliseconds for which the previous secret signs as well, so that receivers have time to change theirs. */
+/** Milliseconds for which previous secrets sign as well, so that receivers have time to change theirs. */
 const ROTATION_MS = 24 * 3_600_000;
+/** Previous secrets that sign; of more the oldest are dropped. */
+const MOST_PREVIOUS = 10;
 
 interface WebhooksParts {
   readonly database: Pick<Database, 'forTenant'>;
@@ -151,16 +153,23 @@ export function createWebhooks(parts: WebhooksParts) {
     },
 
     /**
-     * Replaces the secret; the previous one signs as well for a day, unless the gateway has lost the key that opens it.
+     * Replaces the secret. For a day the previous one signs as well, with those that still did: where the call is
+     * repeated, since its answer was lost, receivers have one of these. Those that the gateway cannot open are dropped.
      */
     async rotateSecret(tenantId: string, id: string) {
       const entities = database.forTenant(tenantId);
+      const place = sealPlace(tenantId, id);
       const secret = newSecret();
-      const sealed = seal.seal(secret, sealPlace(tenantId, id));
+      const sealed = seal.seal(secret, place);
       try {
         for (let isDone = false; !isDone; ) {
-          const { secret: replaced } = await get(tenantId, id);
-          const previousSecret = seal.opens(replaced, sealPlace(tenantId, id)) ? replaced : null;
+          const { secret: replaced, previousSecret: earlier, previousUntil } = await get(tenantId, id);
+          const signing = (previousUntil ?? 0) > clock.now() ? [replaced, earlier] : [replaced];
+          const previous = signing
+            .filter((stored): stored is string => stored !== null && seal.opens(stored, place))
+            .flatMap((stored) => secretsIn(seal.open(stored, place)))
+            .slice(0, MOST_PREVIOUS);
+          const previousSecret = previous.length === 0 ? null : seal.seal(previous.join(' '), place);
           const changes = { secret: sealed, previousSecret, previousUntil: clock.now() + ROTATION_MS };
           // Only over the secret that was read: a concurrent rotation has told another one to its caller, which has to
           // sign as well.
