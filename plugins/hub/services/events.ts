@@ -37,7 +37,7 @@ export interface Accepted {
 /** Accepts the events that nodes report, and stores a delivery for each subscriber. */
 export function createEvents(parts: {
   readonly genes: GeneStore;
-  readonly deliveries: Pick<DeliveryStore, 'accept' | 'full' | 'waitAtLeast'>;
+  readonly deliveries: Pick<DeliveryStore, 'accept' | 'event' | 'full' | 'waitAtLeast'>;
   readonly subscriptions: Pick<SubscriptionStore, 'thatWant'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
@@ -107,9 +107,12 @@ export function createEvents(parts: {
      * @throws hub.foreign-contributor, hub.gene-revoked, hub.too-many-genes
      */
     async accept(nodeId: string, reported: Reported): Promise<Accepted> {
-      const { type, gene } = reported;
+      const { type, gene, key } = reported;
       if (gene.contributorId !== nodeId && gene.contributorId !== ANONYMOUS)
         throw HubErrors.foreignContributor();
+      // One that comes again, since its answer was lost, must not undo what its node has reported since.
+      const known = key === undefined ? undefined : await deliveries.event(eventId(nodeId, key));
+      if (known?.type === type && known.gene.geneId === gene.geneId) return { id: known.id, deliveries: 0 };
       const before = await genes.find(nodeId, gene.geneId);
       if (before === undefined && (await genes.countOf(nodeId)) >= MAX_GENES) throw HubErrors.tooManyGenes();
       const now = new Date(clock.now());
@@ -122,7 +125,7 @@ export function createEvents(parts: {
       // received one of them.
       const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? confidenceOf(before) : 0);
       const stillPromoted = type === 'gene_revoked' ? await heldByOthers(nodeId, gene) : [];
-      const event = eventOf(nodeId, { type, gene, key: reported.key, stillPromoted }, now);
+      const event = eventOf(nodeId, { type, gene, key, stillPromoted }, now);
       const mayBeFull = await deliveries.waitAtLeast(MAX_WAITING);
       const rows: DeliveryRow[] = [];
       for await (const page of subscriptions.thatWant(type)) {
