@@ -105,7 +105,7 @@ function stateOf(source: CodeSource, file: GatewayFile, only: readonly string[] 
 }
 
 /**
- * Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays, unless
+ * Takes the package out, where no other entry names it, and then the entry. What the plugin has stored stays, unless
  * `--with-data` is among the arguments.
  */
 async function remove(settings: KernelSettings, name: string, args: readonly string[]): Promise<string> {
@@ -122,15 +122,17 @@ async function remove(settings: KernelSettings, name: string, args: readonly str
   return `${await takeOut(settings, name, entry)} Its tables stay.\n`;
 }
 
+/** The entry goes last: where the removal was cut off before, a repeated one finds in it which package is left. */
 async function takeOut(settings: KernelSettings, name: string, entry: PluginEntry): Promise<string> {
-  const after = await changeGatewayFile(settings.configFile, { plugins: { [name]: null } });
+  const { plugins } = await loadGatewayFile(settings.configFile);
   const folder = path.dirname(path.resolve(settings.configFile));
   const { dependencies = {} } = await manifestOf(folder);
-  const isUsed = [...after.plugins.values()].some((other) => other.package === entry.package);
+  const isUsed = [...plugins].some(([other, one]) => other !== name && one.package === entry.package);
   if (entry.package !== undefined && !isUsed && Object.hasOwn(dependencies, entry.package)) {
     await refuseOwnFolder(folder);
     await npm(folder, ['uninstall', ...(await peerOptions(folder)), '--', entry.package]);
   }
+  await changeGatewayFile(settings.configFile, { plugins: { [name]: null } });
   return `${name} is not in ${settings.configFile} any more.`;
 }
 

@@ -57,6 +57,21 @@ test('a plugin is added, listed and removed, and the rest of gateway.yaml stays'
   );
 });
 
+test('a removal in which npm failed can be repeated', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writePackage(path.join(folder, 'weather'), 'weather');
+  t.is((await run(t, folder, ['plugins', 'add', './weather'], env)).code, 0);
+  const broken = path.join(folder, 'bin');
+  await mkdir(broken);
+  await writeFile(path.join(broken, 'npm'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  const remove = (PATH: string) => run(t, folder, ['plugins', 'remove', 'weather'], { ...env, PATH });
+  t.regex((await remove(`${broken}:${env.PATH}`)).stderr, /^npm uninstall failed/);
+  const repeated = await remove(env.PATH);
+  t.is(repeated.code, 0, repeated.stderr);
+  for (const file of ['gateway.yaml', 'package.json'])
+    t.notRegex(await readFile(path.join(folder, file), 'utf8'), /weather/);
+});
+
 test('a tarball is added by the name that npm pack prints, and by its address', async (t) => {
   const folder = await temporaryFolder(t);
   const source = await writePackage(path.join(folder, 'weather'), 'weather');
