@@ -115,7 +115,8 @@ export function jobRoutes(jobs: Jobs): readonly Route[] {
       path: `${PATH}/{job_id}/resume`,
       summary: 'Complete the human task that a job waits for',
       description:
-        'Of several at once one wins; for the others the job does not wait any more (409), as for a repetition.',
+        'Of several at once one wins; for the others the job does not wait any more (409), as for a repetition. ' +
+        'Where another node may wait by then, only `node_id` keeps a repetition from completing that one.',
       bodyOptional: true,
       schema: {
         params: JobParams,

@@ -59,7 +59,8 @@ const ResumeBody = Type.Object({
   session_id: SessionId,
   input: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'A decision by the id of each open pause, `{decision: "approve" | "reject" | "edit", arguments?, message?}` or `{answers}`; or the plain one where exactly one is open',
+      'A decision by the id of each open pause, `{decision: "approve" | "reject" | "edit", arguments?, message?}` or `{answers}`; or the plain one where exactly one is open, ' +
+      'which a repeated request must not use: it would decide the next pause',
     examples: [{ decision: 'approve' }],
   }),
   background: Background,
