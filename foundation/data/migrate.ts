@@ -4,7 +4,7 @@ import { DatabaseStartError } from './errors.ts';
 import type { Migration, MigrationQueries, MovedMigration } from './migration.ts';
 import { readColumns } from './schema/catalogue.ts';
 import { createJournal, JOURNAL, type JournalRow, readJournal, record } from './schema/journal.ts';
-import { locked, type MigrationTarget } from './schema/locked.ts';
+import { locked, type MigrationTarget, together } from './schema/locked.ts';
 import {
   fingerprintOf,
   firstChange,
@@ -193,14 +193,17 @@ async function run(
   await record(kysely, key, { statements: done, hashes });
   for (const [index, statement] of statementsOf(target, migration).entries()) {
     if (index < done) continue;
-    await execute(kysely, statement, index === done && mayBeDone).catch((error: Error) => {
-      const text = `Migration ${key.name} of ${owner} failed at statement ${index + 1}: ${error.message}`;
-      throw new DatabaseStartError(text, { cause: error });
-    });
     const after = tablesAfter([texts[index] ?? ''], tables);
-    if (after.symmetricDifference(tables).size > 0) await noteTables(kysely, owner, after);
+    // MySQL commits a change of a table by itself; rows are written with the note, or a restart would write them again.
+    await together(kysely, async (queries) => {
+      await execute(queries, statement, index === done && mayBeDone).catch((error: Error) => {
+        const text = `Migration ${key.name} of ${owner} failed at statement ${index + 1}: ${error.message}`;
+        throw new DatabaseStartError(text, { cause: error });
+      });
+      if (after.symmetricDifference(tables).size > 0) await noteTables(queries, owner, after);
+      if (family === 'mysql') await record(queries, key, { statements: index + 1 });
+    });
     tables = after;
-    if (family === 'mysql') await record(kysely, key, { statements: index + 1 });
   }
   await record(kysely, key, { statements: null });
   return tables;
