@@ -213,12 +213,26 @@ async function run(
 const DONE_BEFORE = new Set([1050, 1060, 1061, 1091, 1051]);
 
 async function execute(queries: MigrationQueries, statement: Compilable, mayBeDone: boolean): Promise<void> {
+  const query = statement.compile();
   try {
-    await queries.executeQuery(statement.compile());
+    await queries.executeQuery(query);
   } catch (error) {
     const code = (error as { errno?: number }).errno;
-    if (!mayBeDone || code === undefined || !DONE_BEFORE.has(code)) throw error;
+    if (!mayBeDone || code === undefined) throw error;
+    if (!DONE_BEFORE.has(code) && !(code === UNKNOWN_COLUMN && (await isRenamed(queries, query.sql))))
+      throw error;
   }
+}
+
+/** MySQL's answer to a renaming of a column that is there already, and to a column that never was. */
+const UNKNOWN_COLUMN = 1054;
+const RENAMING = /^alter table `([^`]+)` rename column `[^`]+` to `([^`]+)`$/;
+
+/** Whether the statement renames a column that has its new name by now. */
+async function isRenamed(queries: MigrationQueries, text: string): Promise<boolean> {
+  const [, table = '', to = ''] = RENAMING.exec(text) ?? [];
+  const columns = (await readColumns('mysql', queries, [table])).get(table);
+  return columns?.has(to.toLowerCase()) === true;
 }
 
 function assertOrdered(owner: string, migrations: readonly { readonly name: string }[]): void {

@@ -230,6 +230,23 @@ test('mysql: a statement that was run and not noted is passed over, and one that
   });
 });
 
+test('mysql: a column that was renamed, which was not noted, is not renamed again', async (t) => {
+  const fresh = await freshDatabase(t, 'mysql');
+  if (fresh === undefined) return;
+  const database = await open(t, fresh);
+  const renaming = only('001-renaming', (schema, types) => [
+    schema.createTable('levels').addColumn('old', types.string(8)),
+    schema.alterTable('levels').renameColumn('old', 'new'),
+  ]);
+  const crash = () => fresh.ask("update schema_migrations set statements = 1 where name = '001-renaming'");
+  await database.register(renaming);
+  await crash();
+  await t.notThrowsAsync(database.register(renaming));
+  await crash();
+  await fresh.ask('alter table levels rename column new to other');
+  await t.throwsAsync(database.register(renaming), { message: /failed at statement 2: Unknown column/ });
+});
+
 test('mysql: rows are written together with the note that they are, and so once', async (t) => {
   const fresh = await freshDatabase(t, 'mysql');
   if (fresh === undefined) return;
