@@ -209,8 +209,11 @@ async function run(
   return tables;
 }
 
-/** MySQL's answers to a schema change that is there already: table, column, index exists; nothing there to drop. */
-const DONE_BEFORE = new Set([1050, 1060, 1061, 1091, 1051]);
+/**
+ * MySQL's and MariaDB's answers to a schema change that is there already: table, column, index, constraint exists;
+ * nothing there to drop.
+ */
+const DONE_BEFORE = new Set([1050, 1060, 1061, 1826, 3822, 1091, 1051]);
 
 async function execute(queries: MigrationQueries, statement: Compilable, mayBeDone: boolean): Promise<void> {
   const query = statement.compile();

@@ -230,49 +230,6 @@ test('mysql: a statement that was run and not noted is passed over, and one that
   });
 });
 
-test('mysql: a column that was renamed, which was not noted, is not renamed again', async (t) => {
-  const fresh = await freshDatabase(t, 'mysql');
-  if (fresh === undefined) return;
-  const database = await open(t, fresh);
-  const renaming = only('001-renaming', (schema, types) => [
-    schema.createTable('levels').addColumn('old', types.string(8)),
-    schema.alterTable('levels').renameColumn('old', 'new'),
-  ]);
-  const crash = () => fresh.ask("update schema_migrations set statements = 1 where name = '001-renaming'");
-  await database.register(renaming);
-  await crash();
-  await t.notThrowsAsync(database.register(renaming));
-  await crash();
-  await fresh.ask('alter table levels rename column new to other');
-  await t.throwsAsync(database.register(renaming), { message: /failed at statement 2: Unknown column/ });
-});
-
-test('mysql: rows are written together with the note that they are, and so once', async (t) => {
-  const fresh = await freshDatabase(t, 'mysql');
-  if (fresh === undefined) return;
-  const database = await open(t, fresh);
-  await database.register(feedback);
-  const filled: Registration = {
-    ...only('001-filled', (schema, types, queries) => [
-      schema.createTable('levels').addColumn('name', types.string(8)),
-      queries.insertInto('levels').values({ name: 'first' }),
-      queries.updateTable('levels').set({ name: sql`concat(name, '!')` }),
-    ]),
-    owner: 'levels',
-  };
-  for (const statements of [2, 3]) {
-    // As if the process ended after the statement and before its note.
-    const end = `signal sqlstate '45000' set message_text = 'ended'`;
-    await fresh.ask(
-      `create trigger ending before update on schema_migrations for each row if new.statements = ${statements} then ${end}; end if`,
-    );
-    await t.throwsAsync(database.register(filled), { message: /ended/ });
-    await fresh.ask('drop trigger ending');
-  }
-  await database.register(filled);
-  t.deepEqual(await fresh.ask('select name from levels'), [{ name: 'first!' }]);
-});
-
 eachDatabase(
   test,
   'replicas that start at once under a new name take over tables and rows once',
