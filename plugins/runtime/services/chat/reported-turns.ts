@@ -39,30 +39,16 @@ export function reportedTurns(turns: AgentTurns, events: WebhookEvents): AgentTu
       throw error;
     }
     const { sessionId, model } = turn;
-    let isOver = false;
-    async function* watched() {
-      try {
-        for await (const event of turn.events) {
-          report.saw(event);
-          isOver = event.type === 'end';
-          if (event.type === 'end' && !about.isStored) await report.ended(event);
-          yield event;
-        }
-      } catch (error) {
-        isOver = true;
-        await report.failed(sessionId, error);
-        throw error;
-      }
-    }
+    const state = { isOver: false };
     return {
       sessionId,
       model,
-      events: watched(),
+      events: watched(turn, report, about.isStored, state),
       async [Symbol.asyncDispose]() {
         await turn[Symbol.asyncDispose]();
         // Its reader has left, or never began to read: nothing is thrown then.
-        if (!isOver) await report.failed(sessionId);
-        isOver = true;
+        if (!state.isOver) await report.failed(sessionId);
+        state.isOver = true;
       },
     };
   }
@@ -78,6 +64,27 @@ export function reportedTurns(turns: AgentTurns, events: WebhookEvents): AgentTu
       ),
     abort: turns.abort,
   };
+}
+
+/** Not a function for each turn: V8 makes what each generator function inherits old at once. */
+async function* watched(
+  { events, sessionId }: AgentTurn,
+  report: Report,
+  isStored: boolean,
+  state: { isOver: boolean },
+) {
+  try {
+    for await (const event of events) {
+      report.saw(event);
+      state.isOver = event.type === 'end';
+      if (event.type === 'end' && !isStored) await report.ended(event);
+      yield event;
+    }
+  } catch (error) {
+    state.isOver = true;
+    await report.failed(sessionId, error);
+    throw error;
+  }
 }
 
 function reportOf(events: WebhookEvents, call: ChatCall, agent: string | undefined) {
