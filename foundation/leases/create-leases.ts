@@ -19,15 +19,7 @@ import {
 } from './lease-request.ts';
 import type { LeaseSignals } from './lease-signals.ts';
 import type { LeaseStore, LeaseTicket } from './lease-store.ts';
-import type {
-  HeldName,
-  HeldPlace,
-  Lease,
-  LeaseOptions,
-  LeaseRefusal,
-  LeaseWaitOptions,
-  OpenLeases,
-} from './leases.ts';
+import type { Lease, LeaseOptions, LeaseRefusal, LeaseWaitOptions, OpenLeases } from './leases.ts';
 import { createWaitingLine, type Leave } from './waiting-line.ts';
 
 /** Milliseconds that the end may wait for the store. */
@@ -327,13 +319,9 @@ export function createLeases(parts: LeasesParts): OpenLeases {
       return await work(lease);
     },
 
-    async find(key: string, name?: string): Promise<HeldPlace | undefined> {
-      return askAbout(key, name, (place) => store.find(place));
-    },
+    find: (key, name) => askAbout(key, name, (place) => store.find(place)),
 
-    async list(key: string): Promise<readonly HeldName[]> {
-      return askAbout(key, undefined, () => store.list(key));
-    },
+    list: (key) => askAbout(key, undefined, () => store.list(key)),
 
     async revoke(key: string, name?: string): Promise<boolean> {
       const ticket = await askAbout(key, name, (place) => store.revoke(place));

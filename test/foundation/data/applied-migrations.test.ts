@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { defineEntity } from '@mikro-orm/core';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { sql } from 'kysely';
 import {
   column,
-  type Database,
   type Migration,
   openDatabase,
   type Registration,
 } from '../../../foundation/data/database.ts';
-import { eachDatabase, type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { eachDatabase, freshDatabase } from '../../support/databases.ts';
 import { TENANT_A } from './fixtures/notes.ts';
-
-async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database> {
-  const database = await openDatabase(fresh.options);
-  t.teardown(() => database.close());
-  return database;
-}
+import { open } from './fixtures/open.ts';
 
 const ratingOf = (length: number) =>
   defineEntity({

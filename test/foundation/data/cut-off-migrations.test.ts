@@ -1,18 +1,8 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { sql } from 'kysely';
-import {
-  type Database,
-  type Migration,
-  openDatabase,
-  type Registration,
-} from '../../../foundation/data/database.ts';
-import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
-
-async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database> {
-  const database = await openDatabase(fresh.options);
-  t.teardown(() => database.close());
-  return database;
-}
+import type { Migration, Registration } from '../../../foundation/data/database.ts';
+import { freshDatabase } from '../../support/databases.ts';
+import { open } from './fixtures/open.ts';
 
 const registration = (owner: string, up: Migration['up']): Registration => ({
   owner,

@@ -1,22 +1,16 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import {
   column,
-  type Database,
   DatabaseDefect,
   type EntityRegistration,
   type Migration,
   openDatabase,
 } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
-import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
+import { eachDatabase } from '../../support/databases.ts';
 import { Comment, Note, notes, Price, seed, TENANT_A } from './fixtures/notes.ts';
-
-async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database> {
-  const database = await openDatabase(fresh.options);
-  t.teardown(() => database.close());
-  return database;
-}
+import { open } from './fixtures/open.ts';
 
 eachDatabase(test, 'an owner may come while the others are in use', async (t, fresh) => {
   const database = await open(t, fresh);

@@ -1,15 +1,10 @@
-import test, { type ExecutionContext } from 'ava';
-import { type Database, openDatabase, type Registration } from '../../../foundation/data/database.ts';
+import test from 'ava';
+import type { Registration } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
-import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
+import { eachDatabase } from '../../support/databases.ts';
 import { recordStatements } from '../../support/statements.ts';
 import { Comment, Note, notes, Price, seed, TENANT_A, TENANT_B } from './fixtures/notes.ts';
-
-async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database> {
-  const database = await openDatabase(fresh.options);
-  t.teardown(() => database.close());
-  return database;
-}
+import { open } from './fixtures/open.ts';
 
 const never = new AbortController().signal;
 

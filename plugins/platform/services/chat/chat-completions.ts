@@ -34,8 +34,10 @@ export type ClientRequest = ChatRequest & { readonly store?: boolean | null };
  * with `store: true`, which stays here, they stay here, too. Pure.
  */
 export function forProvider<Request extends Partial<ClientRequest>>(request: Request): Request {
-  const { store, metadata, ...rest } = request;
-  return { ...rest, ...(metadata === undefined || store === true ? {} : { metadata }) } as unknown as Request;
+  const { store, ...own } = request;
+  if (store !== true) return own as Request;
+  const { metadata: _, ...rest } = own;
+  return rest as unknown as Request;
 }
 
 /** The dependencies of `createChatCompletions`. */
