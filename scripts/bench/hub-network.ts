@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
+import { freePorts } from '../../test/support/free-port.ts';
 import { type Child, startCommand } from './child.ts';
 import { startModel } from './evolution/model.ts';
 import { GATEWAY, gatewayEnvironment, giveRoom, TOKEN } from './gateway.ts';
@@ -149,13 +147,4 @@ async function call(
   const text = await answer.body.text();
   if (answer.statusCode >= 300) throw new Error(`${method} ${where}: ${answer.statusCode} ${text}`);
   return text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {};
-}
-
-/** Ports that were free a moment ago: each of the gateways has to know the others' addresses when it starts. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => http.createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }

@@ -48,7 +48,12 @@ export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | und
       'no',
     ];
     const started = spawn('redis-server', args, { stdio: 'ignore' });
-    const failure = new Promise<never>((_, reject) => started.once('error', reject));
+    // Whatever else took the port would answer in its place.
+    const failure = new Promise<never>((_, reject) => {
+      started.once('error', reject);
+      started.once('exit', (code) => reject(new Error(`redis-server at port ${port} ended with ${code}`)));
+    });
+    failure.catch(() => {});
     server = started;
     await Promise.race([until(() => answers(port), 10_000), failure]);
   }

@@ -3,6 +3,7 @@ import test from 'ava';
 import evolution from '../../../plugins/evolution/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { sampledGatewayDatabase } from '../../support/databases.ts';
+import { freePorts } from '../../support/free-port.ts';
 import { startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { isWhole, SEED } from '../../support/sample.ts';
 import { until } from '../../support/until.ts';
@@ -10,7 +11,6 @@ import { gene, makeNode, signed, subscriber } from './hub-kit.ts';
 import {
   addGene,
   decide,
-  freePorts,
   GENES,
   KEY,
   type Member,

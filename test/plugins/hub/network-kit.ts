@@ -1,8 +1,8 @@
-import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { contentHashOf } from '../../../plugins/evolution/rules/content-hash.ts';
 import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
 import type { TestGateway } from '../../../testing/index.ts';
+import { freePorts } from '../../support/free-port.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 import { startHub } from './hub-kit.ts';
 
@@ -17,30 +17,6 @@ export const KEY = 'the-key-of-all-three-hubs';
 export interface Member extends TestGateway {
   readonly id: string;
   readonly tenant: { readonly id: string; readonly token: string };
-}
-
-/** Ports below those that systems give to connections: one stays free while the gateway that had it starts again. */
-const PORTS = { first: 20_000, count: 12_000 };
-
-/** Ports that were free a moment ago: who starts at the same time knows the others' addresses. */
-export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers: Server[] = [];
-  while (servers.length < count) {
-    const server = await listening(PORTS.first + Math.floor(Math.random() * PORTS.count));
-    if (server !== undefined) servers.push(server);
-  }
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
-/** Undefined where the port is taken. */
-function listening(port: number): Promise<Server | undefined> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(undefined));
-    server.listen(port, '127.0.0.1', () => resolve(server));
-  });
 }
 
 /** The environment of gateways each of which is a node of all others. */
