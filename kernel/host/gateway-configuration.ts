@@ -40,7 +40,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
     const found = enabled ? await newCode(name) : undefined;
     const change = {
       amend: (desired: Desired) => withEnabled(desired, name, enabled),
-      restart: [name],
+      ...(enabled ? { start: [name] } : { restart: [name] }),
       found: found === undefined ? [] : [found],
     };
     const entry = { plugins: { [name]: { enabled } } };

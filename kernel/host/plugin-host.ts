@@ -29,6 +29,8 @@ export interface Change {
   readonly amend?: (desired: Desired) => Desired;
   /** Plugins to set up again although nothing about them changed. */
   readonly restart?: readonly string[];
+  /** Set up unless they run. */
+  readonly start?: readonly string[];
   /** Code that was found: of new plugins, or new generations of those that are there. */
   readonly found?: readonly Discovered[];
   /** Plugins whose code is gone. */
@@ -154,7 +156,7 @@ export class PluginHost {
    * @throws PluginChangeError with everything as it was. A new plugin is reported as failed, and disturbs no other.
    */
   async change(
-    { desired, amend = (same) => same, found = [], gone = [], ...change }: Change,
+    { desired, amend = (same) => same, found = [], gone = [], restart = [], start = [] }: Change,
     around?: Around,
   ): Promise<Changed> {
     const entries = desired === undefined ? [] : changedEntries(this.#desired, desired);
@@ -163,11 +165,13 @@ export class PluginHost {
       if (this.#isStopped) throw KernelErrors.draining();
       const next = wanted();
       const changed = entries.filter((name) => !this.#moves.leadTo(next, name));
-      const touched = new Set([...(change.restart ?? []), ...changed, ...found.map(({ name }) => name)]);
+      const stopped = start.filter((name) => this.slots.find(name)?.current === undefined);
+      const touched = new Set([...restart, ...stopped, ...changed, ...found.map(({ name }) => name)]);
       try {
         const planned = this.#plan(next, this.#catalogueWith(found, gone), touched);
         // Also of those that need no move: what is on its way may bring them elsewhere.
-        const other = this.#moves.inTheWayOf({ ...planned, names: planned.names.union(touched) });
+        const names = planned.names.union(touched).union(new Set(start));
+        const other = this.#moves.inTheWayOf({ ...planned, names });
         if (other !== undefined) await other;
         else return await this.#apply(planned, wanted, { found, gone }, around);
       } catch (failure) {

@@ -55,6 +55,17 @@ test('reload sets a plugin up anew, and those that need or want it with it', asy
   t.is((await gateway.request('/wishful')).body.generation, 2);
 });
 
+test('enabling a plugin that runs leaves it as it is, and writes down that it is wanted', async (t) => {
+  const { plugin, control } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin, dependent] });
+  const { status, body } = await gateway.request('/admin/v1/plugins/counter/enable', { method: 'POST' });
+  t.deepEqual([status, body.state, control.setUps], [200, 'active', 1]);
+  t.regex(await readFile(path.join(gateway.folder, 'gateway.yaml'), 'utf8'), /counter:\s+enabled: true/);
+  await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+  await gateway.request('/admin/v1/plugins/counter/enable', { method: 'POST' });
+  t.is((await gateway.request('/dependent')).body.generation, 2);
+});
+
 test('disabling a plugin stops what needs it, and restarts what only wants it', async (t) => {
   const { plugin } = counting();
   await using gateway = await startTestGateway({ plugins: [plugin, dependent, wishful] });
@@ -250,7 +261,7 @@ test('a plugin that is disabled and enabled at the same time is in the end what 
   const change = (verb: string) => gateway.request(`/admin/v1/plugins/counter/${verb}`, { method: 'POST' });
   for (const [first, second] of [
     ['disable', 'enable'],
-    ['enable', 'disable'],
+    ['reload', 'disable'],
     // From here on it is stopped when the first begins.
     ['enable', 'disable'],
   ] as const) {
