@@ -1,7 +1,7 @@
 import { redactText } from '../observability/redact-text.ts';
 
 /** Characters of `X-Svc-User-Id` at most: what the tables of users' things keep. */
-const MAX_USER_ID = 256;
+const MAX_USER_ID = 255;
 
 /**
  * What is wrong with the id of a user, which is stored as the owner of what the call makes; `undefined` for a good one.

@@ -13,7 +13,7 @@ export interface Call {
   /** A fresh entity manager that sees the caller's tenant and no other. Throws like `tenant`. */
   entities(): TenantEntityManager;
   /**
-   * `X-Svc-User-Id`, which divides a tenant's sessions and memories, and never widens access: 256 characters at most.
+   * `X-Svc-User-Id`, which divides a tenant's sessions and memories, and never widens access: 255 characters at most.
    * Throws `request.invalid` for a longer one.
    */
   readonly userId: string | undefined;

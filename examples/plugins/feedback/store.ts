@@ -12,7 +12,7 @@ export const Rating = defineEntity({
   properties: {
     tenantId: column.tenant().primary(),
     messageId: column.string(128).primary(),
-    userId: column.string(256).primary(),
+    userId: column.string(255).primary(),
     verdict: column.string(8).$type<Verdict>(),
     comment: column.string(1000),
     ratedAt: column.time(),
@@ -27,7 +27,7 @@ export const initial: Migration = {
       .createTable('feedback_ratings')
       .addColumn('tenant_id', types.tenant, (is) => is.notNull())
       .addColumn('message_id', types.string(128), (is) => is.notNull())
-      .addColumn('user_id', types.string(256), (is) => is.notNull())
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
       .addColumn('verdict', types.string(8), (is) => is.notNull())
       .addColumn('comment', types.string(1000), (is) => is.notNull())
       .addColumn('rated_at', types.time, (is) => is.notNull())

@@ -239,3 +239,15 @@ test('instructions are stored and hold for later turns', async (t) => {
   await chat({}, at('s'));
   t.deepEqual(provider.requests[1]!.body.messages[0], system);
 });
+
+test('a user has the longest name that memories keep whole, and a longer one is refused', async (t) => {
+  const { chat, gateway } = await startShared([says('One.')]);
+  const as = (length: number) => ({ 'x-svc-user-id': 'x'.repeat(length) });
+  const answer = await chat({}, { path: COMPLETIONS, ...at('long', as(255)) });
+  t.is(answer.status, 200);
+  const { body } = await gateway.request('/v1/sessions/long', { headers: as(255) });
+  t.is(body.user_id, 'x'.repeat(255));
+  const memory = { method: 'PUT', body: { value: 'green' } };
+  t.is((await gateway.request('/v1/memories/tea', { ...memory, headers: as(255) })).status, 200);
+  t.is((await chat({}, { path: COMPLETIONS, ...at('longer', as(256)) })).status, 400);
+});
