@@ -55,7 +55,11 @@ export const Gene = Type.Object({
   }),
   sessions: Type.Integer({ description: 'Sessions in which it succeeded; 2 stands for more', examples: [2] }),
   contributor: Type.Union([Type.String(), Type.Null()]),
-  sender_id: Type.Union([Type.String(), Type.Null()]),
+  sender_id: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Of a gene that was learned here `EVOLUTION_SENDER_ID`; of one from elsewhere its contributor, null where it came without a name',
+    examples: ['gateway-local'],
+  }),
   version: Type.Integer({ examples: [7] }),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -181,8 +185,8 @@ export function toItem(gene: GeneRow) {
   };
 }
 
-/** A gene with its evidence. */
-export function toGene(gene: GeneRow) {
+/** A gene with its evidence; `ownId` is the id of this deployment. */
+export function toGene(gene: GeneRow, ownId: string) {
   const { wins, losses, validation, version, contributor, component, signals } = gene;
   return {
     ...toItem(gene),
@@ -198,7 +202,7 @@ export function toGene(gene: GeneRow) {
     },
     sessions: gene.sessions.length,
     contributor,
-    sender_id: gene.senderId,
+    sender_id: gene.source === 'local' ? ownId : gene.senderId,
     version,
     created_at: gene.createdAt.toISOString(),
     updated_at: gene.updatedAt.toISOString(),

@@ -95,7 +95,7 @@ export function geneRoutes(parts: {
             state_to: after.state,
           },
         });
-        return reply.json(200, schemas.toGene(after));
+        return reply.json(200, schemas.toGene(after, settings.sender_id));
       },
     }),
   );
@@ -112,7 +112,8 @@ export function geneRoutes(parts: {
       summary: 'Read a gene with its evidence',
       schema: { params: schemas.GeneParams, responses: { 200: schemas.Gene } },
       failures: ['not-found'],
-      handle: async ({ identity, params }) => schemas.toGene(await desk.get(identity.tenantId, params.id)),
+      handle: async ({ identity, params }) =>
+        schemas.toGene(await desk.get(identity.tenantId, params.id), settings.sender_id),
     }),
     ...decisions,
     route({

@@ -24,7 +24,6 @@ export function openGenes(
   const exchange = createGeneExchange({
     ...services,
     policies,
-    senderId: settings.sender_id,
     onShared: (genes) => shared.inc(genes),
   });
   const addresses = readHubAddresses(settings);

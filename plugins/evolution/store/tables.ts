@@ -56,7 +56,7 @@ export const GeneTable = defineEntity({
     source: column.string(8).$type<'local' | 'hub'>(),
     /** The tenant that shared it; null where it is not shared, or shared without a name. */
     contributor: column.string(NAME_LENGTH).strictNullable(),
-    /** The deployment that it came from; null for the tenant's own genes, and for those that came without a name. */
+    /** As which it was sent here; null for the tenant's own genes, and for those that came without a name. */
     senderId: column.string(NAME_LENGTH).strictNullable(),
     contentHash: column.string(HASH),
     /** Grows with each change. */

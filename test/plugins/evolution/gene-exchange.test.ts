@@ -100,6 +100,25 @@ eachGatewayDatabase(
   },
 );
 
+test('a gene names who made it: this deployment, its contributor, or nobody', async (t) => {
+  const { exchange, database, ids, put, request, makeTenant } = await start(t, {
+    EVOLUTION_SENDER_ID: 'this-one',
+  });
+  const { id, token } = await makeTenant();
+  await put(GLOBAL, { mode: 'trusted' });
+  await put(policyOf(id), { consume_shared: true });
+  await database.forTenant(id).insert(GeneTable, geneRow({ id: ids.uuid(), taskClass: 'own' }));
+  const nameless = claim({ geneId: 'g2', taskClass: 'nameless', contributorId: 'anonymous' });
+  t.is((await exchange.offer(id, [claim({ taskClass: 'named' }), nameless])).imported, 2);
+  const senderOf = async (taskClass: string) => {
+    const [gene] = await database.forTenant(id).rows(GeneTable, { taskClass }, { limit: 1 });
+    return (await request(`${GENES}/${gene!.id}`, { token })).body.sender_id;
+  };
+  t.is(await senderOf('own'), 'this-one');
+  t.is(await senderOf('named'), 'neighbour');
+  t.is(await senderOf('nameless'), null);
+});
+
 eachGatewayDatabase(
   test,
   'what says to avoid a tool makes room for what prefers it, unless an administrator decided about it',

@@ -43,11 +43,10 @@ export function createGeneExchange(parts: {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string }): void };
   readonly policies: SharingPolicies;
-  readonly senderId: string;
   /** Called with the number of genes that are returned to others. */
   readonly onShared: (genes: number) => void;
 }): GeneExchange {
-  const { database, clock, ids, events, policies, senderId, onShared } = parts;
+  const { database, clock, ids, events, policies, onShared } = parts;
 
   /**
    * Imports one gene, unless it was revoked here, there is a copy for its class and component, or the tenant has 1,000.
@@ -84,7 +83,7 @@ export function createGeneExchange(parts: {
           validation: NO_KNOWLEDGE.validation,
           wins: confidence * CLAIMED_USES,
           losses: (1 - confidence) * CLAIMED_USES,
-          senderId: contributor === null ? null : senderId,
+          senderId: contributor,
           createdAt: now,
           updatedAt: now,
         },
