@@ -159,7 +159,14 @@ const Recommended = Type.Object({
 export const Recommendations = Type.Object({ enabled: Enabled, recommendations: Type.Array(Recommended) });
 
 export const FederatedQuery = Type.Object({
-  q: Type.String({ minLength: 1, maxLength: 128, description: 'What to look for', examples: ['invoice'] }),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'What to look for; absent: any gene',
+      examples: ['invoice'],
+    }),
+  ),
   limit: Limit,
 });
 export const Federated = Type.Object({

@@ -276,6 +276,9 @@ test('the hub is searched for a tenant that takes what others share; what it say
   t.deepEqual(asked, ['/api/v1/federation/genes?q=refund+it', 'Bearer k1']);
   t.like((await search()).body, { total: 1, imported: 0 });
   t.is((await request('/api/v2/admin/evolution/stats', { token })).body.mode, 'federated');
+  asked.length = 0;
+  t.like((await request('/api/v2/admin/evolution/federated', { token })).body, { total: 1, imported: 0 });
+  t.deepEqual(asked, ['/api/v1/federation/genes', 'Bearer k1'], 'without a text any gene is asked for');
 
   for (const wrong of [
     { status: 500, body: '{}' },

@@ -12,8 +12,12 @@ export interface Federated {
   readonly imported: number;
 }
 
-/** Searches the genes of other deployments for a tenant. */
-export type FederatedSearch = (tenantId: string, text: string, signal: AbortSignal) => Promise<Federated>;
+/** Searches the genes of other deployments for a tenant, without a text all of them. */
+export type FederatedSearch = (
+  tenantId: string,
+  text: string | undefined,
+  signal: AbortSignal,
+) => Promise<Federated>;
 
 /** Genes of one search. */
 const MAX_GENES = 100;

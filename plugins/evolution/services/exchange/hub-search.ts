@@ -16,19 +16,20 @@ const TIMEOUT_MS = 5_000;
 const MAX_ANSWER = 1024 * 1024;
 
 /**
- * Matching genes of all hubs, as the hubs report them: not trustworthy. Those that claim most come first, and each
- * comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
+ * Matching genes of all hubs, without a text any, as the hubs report them: not trustworthy. Those that claim most come
+ * first, and each comes once. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`.
  */
-export type SearchHubs = (text: string, signal: AbortSignal) => Promise<readonly unknown[]>;
+export type SearchHubs = (text: string | undefined, signal: AbortSignal) => Promise<readonly unknown[]>;
 
 /** Searches the experience hubs that the operator has configured. */
 export function createHubSearch(hubs: HubAddresses['hubs']): SearchHubs {
   async function ask(
     { url, apiKey }: HubAddresses['hubs'][number],
-    text: string,
+    text: string | undefined,
     signal: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const response = await fetch(`${url}/api/v1/federation/genes?${new URLSearchParams({ q: text })}`, {
+    const query = text === undefined ? '' : `?${new URLSearchParams({ q: text })}`;
+    const response = await fetch(`${url}/api/v1/federation/genes${query}`, {
       headers: {
         accept: 'application/json',
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
