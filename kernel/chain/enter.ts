@@ -4,10 +4,11 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { refusalOf } from '../../foundation/http/refusals.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
+import type { Route } from '../api/route.ts';
 import { respondError, sendAnswer } from '../http/respond.ts';
 import type { Match, RouteTable } from '../http/route-table.ts';
 import type { CallState } from './call-state.ts';
-import { type Middleware, RequestState } from './request-state.ts';
+import { type Context, type Middleware, RequestState } from './request-state.ts';
 
 /**
  * Finds the route and enters its plugin's calls in flight, in one turn: a plugin that stops meanwhile waits for this
@@ -36,7 +37,9 @@ export function enter(
       else sendAnswer(context, state.answer);
     };
     state.giveUp = giveUp;
-    const leave = match.kind === 'route' ? enterPlugin(match.route.inFlight, state) : undefined;
+    const route = match.kind === 'route' ? match.route : undefined;
+    if (route?.definition?.deprecated !== undefined) announce(context, route.definition.deprecated);
+    const leave = route === undefined ? undefined : enterPlugin(route.inFlight, state);
     try {
       await next();
     } finally {
@@ -46,6 +49,12 @@ export function enter(
     context.respond = false;
     sendAnswer(context, state.answer);
   };
+}
+
+function announce(context: Context, { since, sunset, successor }: NonNullable<Route['deprecated']>): void {
+  context.set('deprecation', `@${since.getTime() / 1000}`);
+  context.set('sunset', sunset.toUTCString());
+  context.set('link', `<${successor}>; rel="successor-version"`);
 }
 
 /** `/v1/me` for `http://gateway.example/v1/me`: a server takes both (RFC 9112, 3.2.2). */

@@ -53,7 +53,6 @@ export function handler(services: HandlerServices): Middleware {
       return;
     }
     const definition = route.definition!;
-    if (definition.deprecated !== undefined) announce(context, definition.deprecated);
     const { state } = context;
     let release: (() => void) | undefined;
     let unwatch: (() => void) | undefined;
@@ -78,12 +77,6 @@ export function handler(services: HandlerServices): Middleware {
 function requireNothing({ method, path, schema }: Route): void {
   if (schema?.responses?.[200])
     throw new TypeError(`${method} ${path} declares the body of a 200, and its handler returned nothing`);
-}
-
-function announce(context: Context, { since, sunset, successor }: NonNullable<Route['deprecated']>): void {
-  context.set('deprecation', `@${since.getTime() / 1000}`);
-  context.set('sunset', sunset.toUTCString());
-  context.set('link', `<${successor}>; rel="successor-version"`);
 }
 
 /** The data layer refuses text that no database keeps, and does not know in which field of the call it stood. */

@@ -9,8 +9,13 @@ test('under /api/v1 the routes answer the same, and say that they are deprecated
     ['agents', 200],
     ['conversations/unknown', 404],
     ['workflows/unknown', 503],
+    ['me', 401],
   ] as const) {
-    const [old, now] = [await gateway.request(`/api/v1/${path}`), await gateway.request(`/api/v2/${path}`)];
+    const token = status === 401 ? null : gateway.token;
+    const [old, now] = [
+      await gateway.request(`/api/v1/${path}`, { token }),
+      await gateway.request(`/api/v2/${path}`, { token }),
+    ];
     t.is(old.status, status);
     t.is(now.status, status);
     t.deepEqual({ ...old.body, instance: '' }, { ...now.body, instance: '' });
