@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { definePlugin } from 'agent-gateway';
+import { DEFAULT_TENANT_ID, definePlugin } from 'agent-gateway';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { type GeneExchange, GeneExchangeRef } from '../../../plugins/evolution/contract.ts';
@@ -117,6 +117,23 @@ test('a gene names who made it: this deployment, its contributor, or nobody', as
   t.is(await senderOf('own'), 'this-one');
   t.is(await senderOf('named'), 'neighbour');
   t.is(await senderOf('nameless'), null);
+});
+
+test('a tenant takes nothing of its own; default tenants, which have one id, take genes of each other', async (t) => {
+  const { exchange, database, ids, put, makeTenant } = await start(t);
+  const { id } = await makeTenant();
+  await put(GLOBAL, { mode: 'trusted' });
+  for (const [tenantId, imported] of [
+    [id, 0],
+    [DEFAULT_TENANT_ID, 1],
+  ] as const) {
+    await put(policyOf(tenantId), { consume_shared: true });
+    const own = geneRow({ id: ids.uuid(), taskClass: 'own' });
+    await database.forTenant(tenantId).insert(GeneTable, own);
+    const back = claim({ geneId: own.id, taskClass: 'own', contributorId: tenantId });
+    t.is((await exchange.offer(tenantId, [back])).imported, 0);
+    t.is((await exchange.offer(tenantId, [claim({ contributorId: tenantId })])).imported, imported);
+  }
 });
 
 eachGatewayDatabase(

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { type Clock, type Database, type Ids, isUuid, RETRY_RACES } from 'agent-gateway';
+import { type Clock, type Database, DEFAULT_TENANT_ID, type Ids, isUuid, RETRY_RACES } from 'agent-gateway';
 import { GeneDecided, type GeneExchange, type SharedGene, type SharingPolicies } from '../../contract.ts';
 import { NO_KNOWLEDGE } from '../../rules/gene.ts';
 import { revokeGenes } from '../../store/genes.ts';
@@ -149,11 +149,13 @@ export function createGeneExchange(parts: {
       if (!(await policies.of(tenantId)).mayConsume) return { imported: 0, refused: genes.length };
       const given = genes.slice(0, MAX_GENES);
       const own = await ownAmong(tenantId, given);
+      // The default tenants of all deployments have one id: it does not say whose gene it is.
+      const ownName = tenantId === DEFAULT_TENANT_ID ? undefined : tenantId;
       let imported = 0;
       for (const gene of given) {
         const claim = claimOf(gene);
         // Deployments with which the tenant has shared its own genes may offer them back.
-        if (claim === undefined || claim.contributor === tenantId || own.has(idOf(gene))) continue;
+        if (claim === undefined || claim.contributor === ownName || own.has(idOf(gene))) continue;
         if (await take(tenantId, claim)) imported += 1;
       }
       if (imported > 0) events.emit(GeneDecided, { tenantId });
