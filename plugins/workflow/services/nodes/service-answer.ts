@@ -12,7 +12,8 @@ const EXCERPT_BYTES = 8 * 1024;
 /** Characters of it that are shown. */
 const MAX_EXCERPT = 300;
 
-const JSON_TYPE = /^application\/(?:[a-z0-9.+-]{0,80}\+)?json$/;
+/** What is a JSON MIME type by the MIME Sniffing Standard. */
+const JSON_TYPE = /^(?:(?:application|text)\/json|[a-z0-9.+-]{1,80}\/[a-z0-9.+-]{1,80}\+json)$/;
 const TEXTUAL =
   /^(?:text\/|application\/(?:[a-z0-9.+-]{0,80}\+)?(?:xml|yaml|x-yaml|javascript|x-ndjson|x-www-form-urlencoded|graphql)$)/;
 

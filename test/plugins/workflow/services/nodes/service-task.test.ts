@@ -94,6 +94,8 @@ for (const [title, body, headers, expected] of [
     { 'content-type': 'application/vnd.api+json; charset=utf-8' },
     { a: 1 },
   ],
+  ['a JSON object that calls itself text too', '{"a":1}', { 'content-type': 'text/json' }, { a: 1 }],
+  ['a JSON object of any other kind too', '{"a":1}', { 'content-type': 'model/gltf+json' }, { a: 1 }],
   ['a JSON list becomes the body', '[1,2]', JSON_TYPE, { body: [1, 2] }],
   ['a JSON text becomes the body', '"hello"', JSON_TYPE, { body: 'hello' }],
   ['JSON null becomes the body', 'null', JSON_TYPE, { body: null }],
