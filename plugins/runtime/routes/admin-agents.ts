@@ -23,7 +23,6 @@ const YAML = 'apiVersion: svc/v1\nkind: Agent\nmetadata: { name: clerk }\nspec: 
 /** A definition as it is sent. */
 const Definition = Type.Object({
   yaml: Type.String({
-    minLength: 1,
     maxLength: MAX_DEFINITION,
     description: 'One document of the kind Agent, as in agents.d',
     examples: [YAML],
