@@ -3,6 +3,7 @@ import type { Clock } from '../../foundation/base/clock.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { refusalOf } from '../../foundation/http/refusals.ts';
+import { isDecodable, originForm } from '../../foundation/http/request-target.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import type { Route } from '../api/route.ts';
 import { respondError, sendAnswer } from '../http/respond.ts';
@@ -57,14 +58,6 @@ function announce(context: Context, { since, sunset, successor }: NonNullable<Ro
   context.set('link', `<${successor}>; rel="successor-version"`);
 }
 
-/** `/v1/me` for `http://gateway.example/v1/me`: a server takes both (RFC 9112, 3.2.2). */
-function originForm(target: string): string {
-  if (target.startsWith('/')) return target;
-  const [, rest] = /^https?:\/\/[^/?]+(.*)$/i.exec(target) ?? [];
-  if (rest === undefined) return target;
-  return rest.startsWith('/') ? rest : `/${rest}`;
-}
-
 function matchOf(request: IncomingMessage, path: string, table: RouteTable, hasStarted: boolean): Match {
   const refusal = refusalOf(request);
   if (refusal !== undefined) return { kind: 'refused', error: refusal };
@@ -75,15 +68,6 @@ function matchOf(request: IncomingMessage, path: string, table: RouteTable, hasS
   // Not when it is answered: the route may have come by then, and clients do not ask again after a 404.
   const soon = { headers: { 'retry-after': '1' } };
   return hasStarted ? match : { kind: 'refused', error: KernelErrors.starting(undefined, soon) };
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Enters the calls in flight. They are left when the returned function was called and the response has ended, too. */

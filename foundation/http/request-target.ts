@@ -1,0 +1,17 @@
+/** `/v1/me` for `http://gateway.example/v1/me`: a server takes both (RFC 9112, 3.2.2). */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const [, rest] = /^https?:\/\/[^/?]+(.*)$/i.exec(target) ?? [];
+  if (rest === undefined) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** Whether each `%` of a path begins an escaped character of UTF-8. */
+export function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
