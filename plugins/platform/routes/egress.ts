@@ -180,8 +180,10 @@ export function egressLogRoute(audit: AuditQuery): Route {
     refuse: refusePeriod,
     handle: async ({ identity, query }) => {
       const page = pageOf(query, AUDIT_MAX_LIMIT);
-      const filter = toAuditFilter({ ...query, action: EGRESS_DENIED });
-      const { records, total } = await searchAudit(audit, identity, query.tenant_id, filter, page);
+      // By their names: what the schema does not declare, such as `q`, is unchecked, and means nothing here.
+      const { from, to, tenant_id } = query;
+      const filter = toAuditFilter({ from, to, action: EGRESS_DENIED });
+      const { records, total } = await searchAudit(audit, identity, tenant_id, filter, page);
       return { blocked_events: records.map(toBlockedEvent), total, ...page };
     },
   });

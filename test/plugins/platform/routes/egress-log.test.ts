@@ -77,6 +77,9 @@ test('it is narrowed by period and tenant, paged, and everything else of the aud
     ['10.0.0.2', '10.0.0.1'],
     'the action is not the caller’s to choose',
   );
+  for (const query of ['q=nothing', 'q=', 'q=one&q=two']) {
+    t.deepEqual(await hosts(query), ['10.0.0.2', '10.0.0.1'], `${query} is none of its parameters`);
+  }
   const at = (await request(LOG)).body.blocked_events[1].created_at;
   t.true((await hosts(`from=${at}&to=${at}`)).includes('10.0.0.1'));
   t.deepEqual(await hosts(`to=${new Date(Date.parse(at) - 1).toISOString()}`), []);
