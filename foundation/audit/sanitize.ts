@@ -19,6 +19,9 @@ const MAX_QUERY = 16_384;
 const QUERY_SECRET =
   /(?:key|code|sig|signature|auth|pass|otp|jwt|assertion|verifier|credential|nonce|challenge)$|secret|token|password/;
 
+/** From here on `state` is that of a login at a provider, which is stored as a hash; shorter ones are filters. */
+const LOGIN_STATE = 20;
+
 /**
  * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials
  * (`query`), the names of body members, never their values (`body_fields`), whom an `X-Svc-User-Id` named
@@ -116,7 +119,10 @@ function sanitizeChanges(changes: NonNullable<AuditExtra['changes']>, budget: Bu
 function hide(name: string, value: string, hidden: readonly string[]): string {
   if (value === '') return value;
   if (hidden.includes(name)) return REDACTED;
-  const isSecret = isSecretName(name) || QUERY_SECRET.test(name.toLowerCase().replace(/[^a-z]/g, ''));
+  const isSecret =
+    isSecretName(name) ||
+    QUERY_SECRET.test(name.toLowerCase().replace(/[^a-z]/g, '')) ||
+    (name === 'state' && value.length >= LOGIN_STATE);
   // A plus that was not encoded has become a blank: of base64, it was a plus.
   const raw = value.slice(0, MAX_QUERY).replaceAll(' ', '+');
   return isSecret || (raw !== value && redactText(raw) !== raw) ? REDACTED : value;

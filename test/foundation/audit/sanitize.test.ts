@@ -91,6 +91,14 @@ for (const name of [
   });
 }
 
+test('the state of a login is not kept', (t) => {
+  const state = 'k9'.repeat(10);
+  t.deepEqual(auditDetail(`state=${state}`, [], undefined), { query: { state: '[REDACTED]' } });
+  t.deepEqual(auditDetail(`state=${state}&state=open`, [], undefined), {
+    query: { state: ['[REDACTED]', 'open'] },
+  });
+});
+
 test('a credential is not kept under any name', (t) => {
   const key = `hk_${'a'.repeat(43)}`;
   const written = JSON.stringify(auditDetail(`url=https://me:pw12345@host/&x=${key}&${key}=1`, [key], key));
