@@ -31,6 +31,13 @@ class RequestLog {
     this.#size += 1;
   }
 
+  /** Takes the newest one out again, which was not served after all; false where there is none. */
+  removeNewest(now: number): boolean {
+    if (this.count(now) === 0) return false;
+    this.#size -= 1;
+    return true;
+  }
+
   #grow(): void {
     const old = this.#times;
     const times = new Array<number>(old.length * 2).fill(0);
@@ -67,6 +74,11 @@ export class MemoryWindow {
     const log = this.#older.get(key) ?? new RequestLog();
     this.#recent.set(key, log);
     return log;
+  }
+
+  /** Takes the newest request of a caller out again; false where nothing is remembered. */
+  removeNewest(key: string, now: number): boolean {
+    return (this.#recent.get(key) ?? this.#older.get(key))?.removeNewest(now) ?? false;
   }
 
   /** How many callers are remembered. */

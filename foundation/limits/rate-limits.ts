@@ -75,6 +75,9 @@ redis.call('pexpire', KEYS[1], window)
 return used + 1
 `);
 
+/** Takes the newest request of a window out again. */
+const GIVE_BACK = redisScript(`return redis.call('rpop', KEYS[1])`);
+
 /**
  * Exact sliding windows: in no 60 seconds are more than `limit` requests of a key admitted, by all replicas together
  * while Redis answers, by each process for itself while it does not. Refused requests do not count, so a caller that
@@ -100,6 +103,8 @@ export function createRateLimits(options: RateLimitsOptions) {
     pausedUntil = Number.NEGATIVE_INFINITY;
   });
 
+  const keyOf = (window: RateWindow, key: string) => `${deployment}:limit:${window}:${key}`;
+
   function consumeHere(window: RateWindow, key: string, limit: number): Decision {
     const now = clock.monotonic();
     const requests = memory[window].log(key, now);
@@ -113,12 +118,7 @@ export function createRateLimits(options: RateLimitsOptions) {
     const now = clock.monotonic();
     let used: unknown;
     try {
-      used = await redis.run(
-        CONSUME,
-        [`${deployment}:limit:${window}:${key}`],
-        [limit, WINDOW_MS],
-        ANSWER_MS,
-      );
+      used = await redis.run(CONSUME, [keyOf(window, key)], [limit, WINDOW_MS], ANSWER_MS);
     } catch {
       // Logged by the connection, once per outage.
       pausedUntil = clock.monotonic() + FAILURE_PAUSE_MS;
@@ -140,6 +140,17 @@ export function createRateLimits(options: RateLimitsOptions) {
       if (redis === undefined || now < pausedUntil || !redis.isUp()) return consumeHere(window, key, limit);
       if (memory[window].log(key, now).count(now) >= limit) return decide(limit + 1, limit);
       return consumeShared(redis, window, key, limit);
+    },
+    /**
+     * Takes a request back that `consume` admitted here and another window refused: it is the newest of `key`, or one
+     * of another replica that is as young. Where this process has admitted none, nothing happens.
+     */
+    giveBack(window: RateWindow, key: string): void {
+      const now = clock.monotonic();
+      if (!memory[window].removeNewest(key, now)) return;
+      if (redis === undefined || now < pausedUntil || !redis.isUp()) return;
+      // Not waited for: its caller is refused already. An outage is logged by the connection.
+      redis.run(GIVE_BACK, [keyOf(window, key)], [], ANSWER_MS).catch(() => {});
     },
   };
 }

@@ -39,7 +39,7 @@ export class RequestLimits {
     return this.#count(state, 'anonymous', addressGroup(state.sourceAddress), this.#parts.settings.anonymous);
   }
 
-  /** Counts against the user's own window, if any, then against the tenant: one user cannot use up all. */
+  /** Counts against the user's window, so that no user takes all, then the tenant's, whose refusal gives that back. */
   countTenant(state: CallState): void | Promise<void> {
     const { tenant, identity } = state;
     const isApart = identity.method === 'anonymous' || identity.countsApart === true;
@@ -66,6 +66,7 @@ export class RequestLimits {
   #apply(state: CallState, window: RateWindow, { allowed, limit, remaining }: Decision): void {
     state.tellLimit(limit, remaining);
     if (allowed) return;
+    if (window === 'tenant') this.#parts.windows.giveBack('user', userKey(state));
     this.#parts.rejected(state.tenant?.id, window);
     throw KernelErrors.rateLimited(`No more than ${limit} requests a minute are allowed`, {
       headers: { 'retry-after': '60' },
@@ -81,10 +82,9 @@ function userKey({ identity: { tenantId, id }, userHeader }: CallState): string 
 /** Refuses with 429 what exceeds the tenant's, the user's or the address's window (specification 1, Limits). */
 export function rateLimit(limits: RequestLimits): Middleware {
   return function limitRequest(context, next) {
-    const { match } = context.state;
-    const rule = match.kind === 'route' ? match.route.rateLimit : 'standard';
-    const counted =
-      typeof rule === 'string' ? limits.count(context.state, rule) : countOwn(limits, rule, context);
+    const { state } = context;
+    const rule = state.match.kind === 'route' ? state.match.route.rateLimit : 'standard';
+    const counted = typeof rule === 'string' ? limits.count(state, rule) : countOwn(limits, rule, context);
     return counted === undefined ? next() : counted.then(next);
   };
 }

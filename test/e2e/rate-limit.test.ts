@@ -66,6 +66,22 @@ test('a user has a window of his own, which leaves the rest of the tenant’s to
   t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="tenant"} 1`));
 });
 
+test('what the tenant’s window refuses uses up nothing of the user’s', async (t) => {
+  const gateway = await start(t, { SVC_USER_RATE_LIMIT_RPM: '2' });
+  const { key, tenant } = await tenantKey(gateway, 3);
+  const as = (user: string) => () =>
+    gateway.request('/v1/me', { token: key, headers: { 'x-svc-user-id': user } });
+  t.deepEqual(await statuses(2, as('bob')), [200, 200]);
+  t.deepEqual(await statuses(5, as('alice')), [200, 429, 429, 429, 429]);
+  const operator = { headers: { 'x-svc-user-id': 'an operator with room' } };
+  const raised = { method: 'PUT', body: { rate_limit_rpm: 9 }, ...operator };
+  t.is((await gateway.request(`/v1/tenants/${tenant}`, raised)).status, 200);
+  t.deepEqual(await statuses(2, as('alice')), [200, 429]);
+  const { body } = await gateway.request('/metrics');
+  t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="tenant"} 4`));
+  t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="user"} 1`));
+});
+
 test('a changed limit counts at once', async (t) => {
   const gateway = await start(t);
   const { key, tenant } = await tenantKey(gateway, 2);

@@ -55,6 +55,16 @@ test('hammering above the limit does not lengthen the wait', (t) => {
   t.true(consume('a', 1).allowed);
 });
 
+test('a request that is given back does not count, and only once', (t) => {
+  const { limits, consume } = limitsAt();
+  limits.giveBack('tenant', 'a');
+  t.deepEqual(consume('a', 2), { allowed: true, limit: 2, remaining: 1 });
+  t.deepEqual(consume('a', 2), { allowed: true, limit: 2, remaining: 0 });
+  limits.giveBack('tenant', 'a');
+  t.deepEqual(consume('a', 2), { allowed: true, limit: 2, remaining: 0 });
+  t.false(consume('a', 2).allowed);
+});
+
 test('a limit that is lowered or raised counts at the next request', (t) => {
   const { consume } = limitsAt();
   for (let i = 0; i < 4; i += 1) t.true(consume('a', 4).allowed);

@@ -49,6 +49,21 @@ test('replicas share a window through Redis, to the request', async (t) => {
   t.deepEqual(await two.consume('tenant', 'acme', 71), { allowed: false, limit: 71, remaining: 0 });
 });
 
+test('a request that is given back is given back to all replicas', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  const { limits: one } = await replica(t, server);
+  const { limits: two } = await replica(t, server);
+  await until(async () => (await isShared(one)) && (await isShared(two)));
+  t.true((await one.consume('user', 'alice', 1)).allowed);
+  t.false((await two.consume('user', 'alice', 1)).allowed);
+  one.giveBack('user', 'alice');
+  const admin = server.client();
+  await until(async () => (await admin.llen('agent-gateway:limit:user:alice')) === 0);
+  t.true((await two.consume('user', 'alice', 1)).allowed);
+  t.false((await one.consume('user', 'alice', 1)).allowed);
+});
+
 test('a window in Redis slides: what is a minute old no longer counts', async (t) => {
   const server = await startOwnRedis(t);
   if (server === undefined) return;
