@@ -114,7 +114,7 @@ export const KernelVariables = Type.Object({
     env: 'SVC_MAX_STREAMS_PER_USER',
     default: 0,
     min: 0,
-    description: 'Event streams that one user may have open; 0 sets no limit',
+    description: 'Event streams that one user may have open in one process; 0 sets no limit',
   }),
   maxBodyBytes: field.size({
     env: 'SVC_MAX_BODY_BYTES_IN_FLIGHT',
