@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import proxyAddr from 'proxy-addr';
 import type { Static } from 'typebox';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { type DatabaseSettings, databaseSettings } from './database-settings.ts';
@@ -161,12 +161,11 @@ const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[]
     return [{ name: 'SVC_ACP_TOKEN', message: 'holds a space or a character that no header can carry' }];
   },
   ({ trustedProxies = [] }) =>
-    trustedProxies
-      .filter((entry) => !isNetwork(entry))
-      .map((entry) => ({
-        name: 'SVC_TRUSTED_PROXIES',
-        message: `${quoteValue(entry)} is not an address or network, write 10.0.0.0/8 or loopback`,
-      })),
+    trustedProxies.flatMap((entry) => {
+      const problem = trustedProxyProblem(entry);
+      if (problem === undefined) return [];
+      return [{ name: 'SVC_TRUSTED_PROXIES', message: `${quoteValue(entry)} ${problem}` }];
+    }),
   ({ allowedOrigins = [] }) => {
     if (allowedOrigins.includes('*')) {
       if (allowedOrigins.length === 1) return [];
@@ -181,11 +180,18 @@ const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[]
   },
 ];
 
-const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
-
-function isNetwork(entry: string): boolean {
-  if (NAMED_NETWORKS.includes(entry)) return true;
-  return entry.includes('/') ? ipaddr.isValidCIDR(entry) : ipaddr.isValid(entry);
+/**
+ * Why a trusted proxy is none; undefined for one that can be trusted. With a network of all addresses every caller would
+ * choose the address by which it is limited and recorded.
+ */
+function trustedProxyProblem(entry: string): string | undefined {
+  if (/^[\d.a-f:]+\/0+$/i.test(entry)) return 'would trust everybody, write the addresses of the proxies';
+  try {
+    proxyAddr.compile([entry]);
+    return undefined;
+  } catch {
+    return 'is not an address or network, write 10.0.0.0/8 or loopback';
+  }
 }
 
 /** Where traces go. */

@@ -224,6 +224,14 @@ const refused: [Env, string][] = [
     { SVC_TRUSTED_PROXIES: 'loopback,10.0.0.0/99' },
     'SVC_TRUSTED_PROXIES: "10.0.0.0/99" is not an address or network, write 10.0.0.0/8 or loopback',
   ],
+  [
+    { SVC_TRUSTED_PROXIES: '10.1' },
+    'SVC_TRUSTED_PROXIES: "10.1" is not an address or network, write 10.0.0.0/8 or loopback',
+  ],
+  ...['0.0.0.0/0', '::/0'].map((entry): [Env, string] => [
+    { SVC_TRUSTED_PROXIES: entry },
+    `SVC_TRUSTED_PROXIES: "${entry}" would trust everybody, write the addresses of the proxies`,
+  ]),
   [{ SAAS_ALLOWED_ORIGINS: '*,https://a.example' }, 'SAAS_ALLOWED_ORIGINS: * stands alone'],
   [
     { SAAS_ALLOWED_ORIGINS: 'https://a.example/' },
