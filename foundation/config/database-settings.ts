@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import type { ConfigurationProblem } from './configuration-error.ts';
-import { parseAddress } from './units.ts';
+import { isDecodable, parseAddress, WRITE_PERCENT } from './units.ts';
 
 /** The database of the gateway. */
 export type DatabaseSettings =
@@ -85,6 +85,7 @@ function fromServerUrl(
   const parsed = URL.parse(url);
   if (parsed === null || parsed.pathname.length < 2)
     return report(name, `is not a complete URL, write ${EXAMPLES[driver]}`);
+  if (!isDecodable(url)) return report(name, WRITE_PERCENT);
   const problem = driver === 'mysql' ? mysqlTlsProblem(parsed) : undefined;
   return problem === undefined ? { driver, url } : report(name, problem);
 }

@@ -6,7 +6,7 @@ import { quoteValue } from './field-codec.ts';
 import { KernelVariables } from './kernel-variables.ts';
 import { decodeConfig, type Environment } from './read-config.ts';
 import { type ServiceSettings, serviceProblems, serviceSettings } from './service-settings.ts';
-import { type Address, isHost, parseAddress } from './units.ts';
+import { type Address, isDecodable, isHost, parseAddress, WRITE_PERCENT } from './units.ts';
 
 type Variables = Static<typeof KernelVariables>;
 
@@ -166,6 +166,13 @@ const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[]
       if (problem === undefined) return [];
       return [{ name: 'SVC_TRUSTED_PROXIES', message: `${quoteValue(entry)} ${problem}` }];
     }),
+  ({ redisUrl }) => {
+    if (redisUrl === undefined) return [];
+    if (!isDecodable(redisUrl)) return [{ name: 'REDIS_URL', message: WRITE_PERCENT }];
+    if (/^(?:\/(?:\d{1,9}\/?)?)?$/.test(new URL(redisUrl).pathname)) return [];
+    const message = 'has a path that is not the number of a database, write redis://host:6379/1';
+    return [{ name: 'REDIS_URL', message }];
+  },
   ({ allowedOrigins = [] }) => {
     if (allowedOrigins.includes('*')) {
       if (allowedOrigins.length === 1) return [];

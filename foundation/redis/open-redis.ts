@@ -5,7 +5,7 @@ import { within } from '../base/deadline.ts';
 import type { Ids } from '../base/ids.ts';
 import { throttledLog } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
-import { type Redis, type RedisScript, redisScript } from './redis.ts';
+import { type Redis, type RedisScript, RedisStartError, redisScript } from './redis.ts';
 import { createSubscriptions } from './subscriptions.ts';
 
 /** What the connection is opened with. */
@@ -35,12 +35,18 @@ const REFUSAL_PAUSE_MS = 1_000;
 /** Replies of a server that serves no client now. Older servers wrap them when a script meets them. */
 const REFUSES_WORK = /\b(READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/;
 
+/** The reply to a number that is none of the server's databases. It serves no client that asks for it. */
+const NO_SUCH_DATABASE = /\bDB index\b/;
+
 /** A server that takes this takes scripts and writes. */
 const PROBE = redisScript(`redis.call('set', KEYS[1], '', 'px', 1000) return 1`);
 
 /**
- * Opens the connection. Never rejects: resolves when it is known whether Redis can be used, within a second. ioredis is
- * loaded here, so that a gateway without Redis does not load it.
+ * Opens the connection: resolves when it is known whether Redis can be used, within a second. ioredis is loaded here, so
+ * that a gateway without Redis does not load it.
+ *
+ * @throws RedisStartError where the server answers and has no database of the number in the URL; it never rejects
+ * otherwise
  */
 export async function openRedis({ url, deployment, clock, ids, log }: RedisParts): Promise<Redis> {
   const ioredis = await import('ioredis');
@@ -77,8 +83,27 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
   client.on('close', () => down(lastError ?? new Error('Redis closed the connection')));
   client.on('ready', () => {
     clearTimeout(pause);
-    send(evaluate(PROBE, [`${deployment}:probe`], [])).then(up, () => undefined);
+    send(enterDatabase())
+      .then(() => send(evaluate(PROBE, [`${deployment}:probe`], [])))
+      .then(up, () => undefined);
   });
+
+  /**
+   * ioredis passes over a database that the server refuses, and would work in that of the number 0, among the keys of
+   * others.
+   */
+  async function enterDatabase(): Promise<void> {
+    const { db = 0 } = client.options;
+    if (db === 0) return;
+    await client.select(db).catch((reason: unknown) => {
+      const { message } = reason as Error;
+      if (NO_SUCH_DATABASE.test(message)) {
+        const why = `names database ${db}, which this Redis does not have (${message})`;
+        known.reject(new RedisStartError(`REDIS_URL: ${why}`, { cause: reason }));
+      }
+      throw reason;
+    });
+  }
 
   function up(): void {
     lastError = undefined;
@@ -114,7 +139,8 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
 
   function failed(reason: unknown): void {
     const isReply = reason instanceof ioredis.ReplyError;
-    if (isReply && !REFUSES_WORK.test((reason as Error).message)) {
+    const { message } = reason as Error;
+    if (isReply && !REFUSES_WORK.test(message) && !NO_SUCH_DATABASE.test(message)) {
       warnOfRefusal(reason);
     } else if (isReply) {
       down(reason);
@@ -137,13 +163,27 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
     }
   }
 
+  function close(): void {
+    isClosed = true;
+    clearTimeout(pause);
+    change(false);
+    subscriptions.close();
+    client.disconnect();
+  }
+
   function assertUp(): void {
     if (!isUp) throw new Error('Redis is away', { cause: lastError });
   }
 
   const timer = setTimeout(known.resolve, ANSWER_MS);
-  await known.promise;
-  clearTimeout(timer);
+  try {
+    await known.promise;
+  } catch (error) {
+    close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 
   return {
     isUp: () => isUp,
@@ -173,12 +213,6 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
 
     subscribe: (channel, subscriber) => subscriptions.add(channel, subscriber),
 
-    close() {
-      isClosed = true;
-      clearTimeout(pause);
-      change(false);
-      subscriptions.close();
-      client.disconnect();
-    },
+    close,
   };
 }

@@ -62,6 +62,11 @@ export interface PublishRefusal {
   readonly reason?: unknown;
 }
 
+/** The URL names what the server does not have. The message is for the operator. */
+export class RedisStartError extends Error {
+  override readonly name = 'RedisStartError';
+}
+
 /** A Lua script, with the hash by which a server knows it. */
 export interface RedisScript {
   readonly lua: string;

@@ -287,6 +287,18 @@ const refused: [Env, string][] = [
     'MYSQL_DSN: is not a complete URL, write mysql://user:password@host:3306/database',
   ],
   [{ REDIS_URL: 'http://:geheim@h' }, 'REDIS_URL: the value is not a URL, write redis://… or rediss://…'],
+  ...['/cache', '/1x', '//1'].map((path): [Env, string] => [
+    { REDIS_URL: `redis://:geheim@h:6379${path}` },
+    'REDIS_URL: has a path that is not the number of a database, write redis://host:6379/1',
+  ]),
+  ...Object.entries({
+    REDIS_URL: 'redis://:geheim%@h',
+    DATABASE_URL: 'postgres://u:geheim%@h/d',
+    MYSQL_DSN: 'mysql://u:geheim%@h/d',
+  }).map(([name, url]): [Env, string] => [
+    { [name]: url },
+    `${name}: holds a % that begins no code, write it as %25`,
+  ]),
   [
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' },
     'OTEL_EXPORTER_OTLP_ENDPOINT: "collector" is not an endpoint, write host:4317 or http://host:4317',

@@ -3,20 +3,20 @@ import { systemClock } from '../../../foundation/base/clock.ts';
 import { DeadlineError } from '../../../foundation/base/deadline.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import { openRedis } from '../../../foundation/redis/open-redis.ts';
-import { redisScript } from '../../../foundation/redis/redis.ts';
+import { RedisStartError, redisScript } from '../../../foundation/redis/redis.ts';
 import { type OwnRedis, startOwnRedis } from '../../kernel/limits/own-redis.ts';
 import { until } from '../../support/until.ts';
 
 const ADD = redisScript(`return redis.call('incrby', KEYS[1], ARGV[1])`);
 
-async function open(t: ExecutionContext, server: OwnRedis, user = '') {
+async function open(t: ExecutionContext, server: OwnRedis, user = '', database = '') {
   const logged: string[] = [];
   const log = {
     info: (line: string) => logged.push(line),
     warn: (_: unknown, line: string) => logged.push(line),
   };
   const redis = await openRedis({
-    url: `redis://${user}127.0.0.1:${server.port}`,
+    url: `redis://${user}127.0.0.1:${server.port}${database}`,
     deployment: 'test',
     clock: systemClock,
     ids: createIds(systemClock),
@@ -34,6 +34,32 @@ test('scripts run, and are sent again to a server that forgot them', async (t) =
   t.is(await redis.run(ADD, ['n'], [5]), 5);
   await server.client().script('FLUSH');
   t.deepEqual(await Promise.all([redis.run(ADD, ['n'], [1]), redis.run(ADD, ['n'], [1])]), [6, 7]);
+});
+
+test('a database that the server does not have is named, and that of number 0 is not taken for it', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  const { redis } = await open(t, server, '', '/15');
+  t.is(await redis.run(ADD, ['n'], [5]), 5);
+  t.is(await server.client().get('n'), null);
+  await t.throwsAsync(open(t, server, '', '/16'), {
+    instanceOf: RedisStartError,
+    message: 'REDIS_URL: names database 16, which this Redis does not have (ERR DB index is out of range)',
+  });
+});
+
+test('a server that comes later and does not have the database is away', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  await server.kill();
+  const { redis, logged } = await open(t, server, '', '/16');
+  await server.start();
+  await until(() => logged.length > 1);
+  t.false(redis.isUp());
+  t.deepEqual(logged, [
+    'Redis is away: this replica works without it until it is back',
+    'Redis refused a command',
+  ]);
 });
 
 test('an outage is one line, its end another, and everybody who listens hears of both', async (t) => {
