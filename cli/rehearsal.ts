@@ -183,7 +183,7 @@ function elsewhere(settings: KernelSettings, folder: string, withResources: bool
   return {
     ...settings,
     dataDir: folder,
-    database: { driver: 'sqlite', file: path.join(folder, 'gateway.db') },
+    database: { driver: 'sqlite', file: path.join(folder, 'gateway.db'), setBy: 'SVC_DATA_DIR' },
     redisUrl: undefined,
     tracing: undefined,
     services: {

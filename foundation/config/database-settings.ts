@@ -4,10 +4,14 @@ import type { ConfigurationProblem } from './configuration-error.ts';
 import { isDecodable, parseAddress, WRITE_PERCENT } from './units.ts';
 
 /** The database of the gateway. */
-export type DatabaseSettings =
+export type DatabaseSettings = (
   | { readonly driver: 'sqlite' /** Path of the database file. */; readonly file: string }
   | { readonly driver: 'postgres' /** Holds a password. */; readonly url: string }
-  | { readonly driver: 'mysql' /** Holds a password; MySQL or MariaDB. */; readonly url: string };
+  | { readonly driver: 'mysql' /** Holds a password; MySQL or MariaDB. */; readonly url: string }
+) & {
+  /** The variable that decides where it is. */
+  readonly setBy: 'DATABASE_URL' | 'MYSQL_DSN' | 'SVC_DATA_DIR';
+};
 
 /** The variables that decide about the database, decoded one by one. */
 interface DatabaseVariables {
@@ -18,6 +22,7 @@ interface DatabaseVariables {
 }
 
 type Driver = DatabaseSettings['driver'];
+type ServerVariable = 'DATABASE_URL' | 'MYSQL_DSN';
 type Report = (name: string, message: string) => undefined;
 
 const SCHEMES: Readonly<Record<string, Driver>> = {
@@ -58,7 +63,7 @@ function decide(variables: DatabaseVariables, report: Report): DatabaseSettings 
   if (mysqlDsn !== undefined && (driver === undefined || driver === 'mysql'))
     return fromDsn('MYSQL_DSN', mysqlDsn, report);
   if (driver === undefined || driver === 'sqlite')
-    return { driver: 'sqlite', file: path.join(dataDir, 'gateway.db') };
+    return { driver: 'sqlite', file: path.join(dataDir, 'gateway.db'), setBy: 'SVC_DATA_DIR' };
   return report('DATABASE_URL', `is needed with DATABASE_DRIVER=${driver}, write ${EXAMPLES[driver]}`);
 }
 
@@ -77,7 +82,7 @@ function fromUrl(url: string, driver: Driver | undefined, report: Report): Datab
 }
 
 function fromServerUrl(
-  name: string,
+  name: ServerVariable,
   url: string,
   driver: 'postgres' | 'mysql',
   report: Report,
@@ -87,7 +92,7 @@ function fromServerUrl(
     return report(name, `is not a complete URL, write ${EXAMPLES[driver]}`);
   if (!isDecodable(url)) return report(name, WRITE_PERCENT);
   const problem = driver === 'mysql' ? mysqlTlsProblem(parsed) : undefined;
-  return problem === undefined ? { driver, url } : report(name, problem);
+  return problem === undefined ? { driver, url, setBy: name } : report(name, problem);
 }
 
 /** What `ssl-mode` may be, as MySQL's own clients spell it. */
@@ -113,10 +118,10 @@ function fromFileUrl(url: string, scheme: string, report: Report): DatabaseSetti
   if (file === '' || file.startsWith('//')) {
     return report('DATABASE_URL', `names no file, write ${EXAMPLES.sqlite} or sqlite:///absolute/path`);
   }
-  return { driver: 'sqlite', file };
+  return { driver: 'sqlite', file, setBy: 'DATABASE_URL' };
 }
 
-function fromDsn(name: string, text: string, report: Report): DatabaseSettings | undefined {
+function fromDsn(name: ServerVariable, text: string, report: Report): DatabaseSettings | undefined {
   const result: MysqlUrl = /^(mysql|mariadb):\/\//.test(text) ? { url: text } : mysqlUrlOf(text);
   return 'url' in result ? fromServerUrl(name, result.url, 'mysql', report) : report(name, result.problem);
 }

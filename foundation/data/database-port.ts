@@ -22,6 +22,8 @@ export interface DatabaseOptions {
    * GiB at most.
    */
   readonly file?: string;
+  /** The variable that says where it is, for the operator; default `DATABASE_URL` of a server, of a file none. */
+  readonly setBy?: string;
   /** Whether a commit on SQLite waits for the disk; default `normal`: no, and a power cut may lose the last ones. */
   readonly synchronous?: 'normal' | 'full';
   readonly log: Logger;

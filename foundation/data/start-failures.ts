@@ -4,13 +4,17 @@ import { type ConnectOptions, MEMORY, reason, withoutPassword } from './drivers/
 import { DatabaseStartError } from './errors.ts';
 import type { Family } from './family.ts';
 
-type Where = Pick<ConnectOptions, 'file' | 'url'>;
+type Where = Pick<ConnectOptions, 'file' | 'url' | 'setBy'>;
 
 const PLACES: Readonly<Record<Family, (options: Where) => readonly [what: string, where: string]>> = {
-  sqlite: ({ file = MEMORY }) => [`The SQLite file ${file}`, ''],
-  postgres: ({ url = '' }) => ['PostgreSQL', ` at DATABASE_URL=${withoutPassword(url)}`],
-  mysql: ({ url = '' }) => ['MySQL or MariaDB', ` at DATABASE_URL=${withoutPassword(url)}`],
+  sqlite: ({ file = MEMORY, setBy }) => [`The SQLite file ${file}${setBy ? ` (${setBy})` : ''}`, ''],
+  postgres: (where) => ['PostgreSQL', server(where)],
+  mysql: (where) => ['MySQL or MariaDB', server(where)],
 };
+
+function server({ url = '', setBy = 'DATABASE_URL' }: Where): string {
+  return ` at ${setBy}=${withoutPassword(url)}`;
+}
 
 /** What operators do about a database that is read-only. */
 const WRITABLE: Readonly<Record<Family, string>> = {

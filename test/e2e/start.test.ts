@@ -112,6 +112,13 @@ for (const [name, url] of [
   });
 }
 
+test('a database server is told by the variable that names it', async (t) => {
+  const MYSQL_DSN = 'alice:s3cret@tcp(127.0.0.1:1)/gateway';
+  const end = await runGatewayProcess(t, await temporaryFolder(t), { ...FEW_PLUGINS, MYSQL_DSN });
+  refused(t, end, 'at MYSQL_DSN=', '127.0.0.1:1', 'ECONNREFUSED');
+  t.notRegex(end.stderr + end.stdout, /s3cret/);
+});
+
 test('a database that does not exist is told by its name', async (t) => {
   const fresh = await freshDatabase(t, 'postgres');
   if (fresh === undefined) return;
@@ -125,12 +132,12 @@ test('a database that does not exist is told by its name', async (t) => {
 
 for (const token of ['', 'acp_a_token_of_the_operator']) {
   const title = token === '' ? 'without a token' : 'with a token';
-  test(`a data folder that cannot be written is told by its path, ${title}`, async (t) => {
+  test(`a data folder that cannot be written is told by its path and variable, ${title}`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(path.join(folder, 'file'), 'in the way');
     const env = { ...FEW_PLUGINS, SVC_DATA_DIR: 'file/data', SVC_ACP_TOKEN: token };
     const end = await runGatewayProcess(t, folder, env);
-    refused(t, end, 'file/data', 'ENOTDIR');
+    refused(t, end, 'file/data', 'ENOTDIR', 'SVC_DATA_DIR');
   });
 }
 

@@ -15,6 +15,8 @@ export interface ConnectOptions {
   readonly url?: string;
   /** Path of the SQLite file, or `:memory:`. */
   readonly file?: string;
+  /** The variable that says where it is. */
+  readonly setBy?: string;
   /** Whether a commit on SQLite waits for the disk. */
   readonly synchronous: 'normal' | 'full';
   readonly log: Logger;

@@ -54,9 +54,10 @@ export async function openFileStore({ folder, clock, ids, log }: FileStoreOption
     return createFileStore(root, temporary, clock, log);
   } catch (error) {
     const why = isSystemError(error) ? ` (${error.code})` : '';
-    throw new ObjectStoreStartError(`The folder of the object store, ${folder}, cannot be used${why}`, {
-      cause: error,
-    });
+    throw new ObjectStoreStartError(
+      `The folder of the object store, ${folder}, cannot be used${why}: OBJECT_STORE_URL names another one`,
+      { cause: error },
+    );
   }
 }
 

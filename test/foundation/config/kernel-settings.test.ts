@@ -41,7 +41,7 @@ test('an empty environment gives the documented defaults', (t) => {
     maxBodyBytes: 96 * 1024 * 1024,
     allowedOrigins: [],
     jwt: { publicKey: undefined, jwksUrl: undefined, audience: undefined, issuer: undefined },
-    database: { driver: 'sqlite', file: 'data/gateway.db' },
+    database: { driver: 'sqlite', file: 'data/gateway.db', setBy: 'SVC_DATA_DIR' },
     databaseRole: 'agent_gateway_app',
     databasePool: 10,
     sqliteSynchronous: 'normal',
@@ -147,7 +147,7 @@ test('an environment in which every variable is set arrives completely', (t) => 
       audience: 'gateway',
       issuer: 'https://id.example',
     },
-    database: { driver: 'postgres', url: 'postgres://u:p@db/app' },
+    database: { driver: 'postgres', url: 'postgres://u:p@db/app', setBy: 'DATABASE_URL' },
     databaseRole: 'agent_gateway_app',
     databasePool: 10,
     sqliteSynchronous: 'normal',
@@ -177,37 +177,40 @@ test('an environment in which every variable is set arrives completely', (t) => 
 });
 
 const databases: [Env, unknown][] = [
-  [{ SVC_DATA_DIR: '/d' }, { driver: 'sqlite', file: '/d/gateway.db' }],
-  [{ DATABASE_DRIVER: 'sqlite' }, { driver: 'sqlite', file: 'data/gateway.db' }],
-  [{ DATABASE_URL: 'sqlite:./x.db' }, { driver: 'sqlite', file: './x.db' }],
-  [{ DATABASE_URL: 'sqlite:///abs/x.db' }, { driver: 'sqlite', file: '/abs/x.db' }],
-  [{ DATABASE_URL: 'file:x.db' }, { driver: 'sqlite', file: 'x.db' }],
-  [{ DATABASE_URL: 'postgresql://h/d' }, { driver: 'postgres', url: 'postgresql://h/d' }],
-  [{ DATABASE_URL: 'mysql://h/d' }, { driver: 'mysql', url: 'mysql://h/d' }],
+  [{ SVC_DATA_DIR: '/d' }, { driver: 'sqlite', file: '/d/gateway.db', setBy: 'SVC_DATA_DIR' }],
+  [{ DATABASE_DRIVER: 'sqlite' }, { driver: 'sqlite', file: 'data/gateway.db', setBy: 'SVC_DATA_DIR' }],
+  [{ DATABASE_URL: 'sqlite:./x.db' }, { driver: 'sqlite', file: './x.db', setBy: 'DATABASE_URL' }],
+  [{ DATABASE_URL: 'sqlite:///abs/x.db' }, { driver: 'sqlite', file: '/abs/x.db', setBy: 'DATABASE_URL' }],
+  [{ DATABASE_URL: 'file:x.db' }, { driver: 'sqlite', file: 'x.db', setBy: 'DATABASE_URL' }],
+  [
+    { DATABASE_URL: 'postgresql://h/d' },
+    { driver: 'postgres', url: 'postgresql://h/d', setBy: 'DATABASE_URL' },
+  ],
+  [{ DATABASE_URL: 'mysql://h/d' }, { driver: 'mysql', url: 'mysql://h/d', setBy: 'DATABASE_URL' }],
   [
     { DATABASE_URL: 'mariadb://h/d', DATABASE_DRIVER: 'mysql' },
-    { driver: 'mysql', url: 'mariadb://h/d' },
+    { driver: 'mysql', url: 'mariadb://h/d', setBy: 'DATABASE_URL' },
   ],
   [
     { DATABASE_URL: 'u:p@tcp(h:1)/d', DATABASE_DRIVER: 'mysql' },
-    { driver: 'mysql', url: 'mysql://u:p@h:1/d' },
+    { driver: 'mysql', url: 'mysql://u:p@h:1/d', setBy: 'DATABASE_URL' },
   ],
   [
     { DATABASE_URL: 'mysql://h/d?ssl-mode=verify_identity' },
-    { driver: 'mysql', url: 'mysql://h/d?ssl-mode=verify_identity' },
+    { driver: 'mysql', url: 'mysql://h/d?ssl-mode=verify_identity', setBy: 'DATABASE_URL' },
   ],
-  [{ MYSQL_DSN: 'u:p@tcp(h:1)/d' }, { driver: 'mysql', url: 'mysql://u:p@h:1/d' }],
+  [{ MYSQL_DSN: 'u:p@tcp(h:1)/d' }, { driver: 'mysql', url: 'mysql://u:p@h:1/d', setBy: 'MYSQL_DSN' }],
   [
     { MYSQL_DSN: 'mysql://u:p@h:1/d', DATABASE_DRIVER: 'mysql' },
-    { driver: 'mysql', url: 'mysql://u:p@h:1/d' },
+    { driver: 'mysql', url: 'mysql://u:p@h:1/d', setBy: 'MYSQL_DSN' },
   ],
   [
     { MYSQL_DSN: 'u:p@tcp(h:1)/d', DATABASE_DRIVER: 'sqlite' },
-    { driver: 'sqlite', file: 'data/gateway.db' },
+    { driver: 'sqlite', file: 'data/gateway.db', setBy: 'SVC_DATA_DIR' },
   ],
   [
     { MYSQL_DSN: 'u:p@tcp(h:1)/d', DATABASE_URL: 'postgres://h/d' },
-    { driver: 'postgres', url: 'postgres://h/d' },
+    { driver: 'postgres', url: 'postgres://h/d', setBy: 'DATABASE_URL' },
   ],
 ];
 for (const [env, database] of databases) {
