@@ -118,6 +118,8 @@ function fromFileUrl(url: string, scheme: string, report: Report): DatabaseSetti
   if (file === '' || file.startsWith('//')) {
     return report('DATABASE_URL', `names no file, write ${EXAMPLES.sqlite} or sqlite:///absolute/path`);
   }
+  // It would be part of the file's name: a parameter more, and the gateway begins with an empty database.
+  if (file.includes('?')) return report('DATABASE_URL', `has parameters, write ${EXAMPLES.sqlite}`);
   return { driver: 'sqlite', file, setBy: 'DATABASE_URL' };
 }
 

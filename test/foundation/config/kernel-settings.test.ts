@@ -266,6 +266,10 @@ const refused: [Env, string][] = [
     'DATABASE_URL: names no file, write sqlite:./data/gateway.db or sqlite:///absolute/path',
   ],
   [
+    { DATABASE_URL: 'sqlite:./data/gateway.db?mode=ro' },
+    'DATABASE_URL: has parameters, write sqlite:./data/gateway.db',
+  ],
+  [
     { MYSQL_DSN: 'geheim' },
     'MYSQL_DSN: is not a data source name, write user:password@tcp(host:3306)/database',
   ],
