@@ -1,4 +1,9 @@
-import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'agent-gateway';
+import {
+  type Authenticator,
+  ConfigurationError,
+  createTokenComparison,
+  DEFAULT_TENANT_ID,
+} from 'agent-gateway';
 
 /**
  * Where the key is valid: the runtime's own routes and services, and the services that gRPC clients call before them.
@@ -27,11 +32,20 @@ const OUTCOME = {
   },
 };
 
+/** What arrives as it was sent: HTTP takes blanks off the ends of a header. */
+const CARRIED = /^(?! )[\x20-\x7e]+(?<! )$/;
+
 /**
  * Recognizes `ADMIN_API_KEY`, as bearer or `X-API-Key`: an administrator of the default tenant on the runtime's routes
  * (decisions 0.2).
+ *
+ * @throws ConfigurationError for a key that no request could present, like one from a file that ends with a line feed
  */
 export function adminKey(key: string): Authenticator {
+  if (!CARRIED.test(key)) {
+    const message = 'holds a blank at an end, or a character that no header can carry';
+    throw new ConfigurationError([{ name: 'ADMIN_API_KEY', message }]);
+  }
   const matches = createTokenComparison(key);
   return {
     name: 'admin_api_key',
