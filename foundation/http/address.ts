@@ -31,13 +31,15 @@ export function reachableAt(server: Server | undefined, address: Address): strin
 /** Failures that another port may get rid of; all others are of the host. */
 const OF_THE_PORT: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES']);
 
+/** The system does not tell by whom: `0.0.0.0:8080` takes `127.0.0.1:8080`, too, also before a change has ended it. */
+const TAKEN = 'is taken by another process, or by another address of this gateway';
+
 /** Binds the address for `owner`. @throws ListenError */
 export function listen(server: Server, address: Address, owner: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const where = `${address.host}:${address.port}`;
   server.once('error', (cause: NodeJS.ErrnoException) => {
-    const why =
-      cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
+    const why = cause.code === 'EADDRINUSE' ? TAKEN : `cannot be bound (${cause.code})`;
     const { variable, hostVariable = variable } = address;
     const setBy = OF_THE_PORT.has(cause.code ?? '') ? variable : hostVariable;
     const message = `${owner}: the address ${where} ${why}; set ${setBy}`;

@@ -16,7 +16,7 @@ test('a port that is taken names plugin, address and variable; a later try may s
   t.is(error.name, 'ListenError');
   t.is(
     error.message,
-    `runtime: the address 127.0.0.1:${port} is taken by another process; set SVC_GRPC_ADDR`,
+    `runtime: the address 127.0.0.1:${port} is taken by another process, or by another address of this gateway; set SVC_GRPC_ADDR`,
   );
   t.is(grpc.server.address, undefined);
   await new Promise((resolve) => other.close(resolve));

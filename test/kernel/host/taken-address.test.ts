@@ -4,6 +4,7 @@ import test from 'ava';
 import { Type } from '../../../foundation/base/type.ts';
 import { field } from '../../../foundation/config/field.ts';
 import { startTestGateway } from '../../../testing/index.ts';
+import { freePort } from '../../support/free-port.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { pingService } from '../grpc/kit.ts';
@@ -37,7 +38,7 @@ for (const [variable, plugin] of [
   test(`a taken ${variable} stops the start, and plugin, address and variable are named`, async (t) => {
     using taken = await takenAddress();
     const { message } = await t.throwsAsync(startTestGateway({ env: { [variable]: taken.address } }));
-    const named = `${plugin}: the address ${taken.address} is taken by another process; set ${variable}`;
+    const named = `${plugin}: the address ${taken.address} is taken by another process, or by another address of this gateway; set ${variable}`;
     t.regex(message, new RegExp(`^${named}$`));
   });
 }
@@ -53,7 +54,7 @@ test('where the gateway’s own address cannot be had, what sets the host is nam
     message: /cannot be bound \(E\w+\); set SVC_HOST$/,
   });
   await t.throwsAsync(start({ SAAS_API_PORT: port }), {
-    message: `kernel: the address ${taken.address} is taken by another process; set SAAS_API_PORT`,
+    message: `kernel: the address ${taken.address} is taken by another process, or by another address of this gateway; set SAAS_API_PORT`,
   });
 });
 
@@ -65,6 +66,14 @@ test('a plugin that does not require its address fails alone when it is taken', 
   t.is(body.state, 'failed');
   t.regex(body.reason, /set SHOP_ADDR$/);
   await t.throwsAsync(startTestGateway({ plugins: [shop(true)], env }), { message: /set SHOP_ADDR$/ });
+});
+
+test('an address that another one of the gateway takes up is not said to be another process’s alone', async (t) => {
+  const port = String(await freePort());
+  const env = { SVC_HOST: '127.0.0.1', SAAS_API_PORT: port, SHOP_ADDR: `0.0.0.0:${port}` };
+  await t.throwsAsync(startTestGateway({ plugins: [shop(true)], env }), {
+    message: /:\d+ is taken by another process, or by another address of this gateway; set SHOP_ADDR$/,
+  });
 });
 
 test('while the gateway runs, a taken address refuses the change alone', async (t) => {
