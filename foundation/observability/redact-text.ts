@@ -49,7 +49,7 @@ const QUOTE = String.raw`(?:\\(?:\\\\)*"|(?:\\\\)*')`;
 const ESCAPED_CONTENT = String.raw`(?:[^"\\]|\\\\(?:\\.|[^\\"]))*`;
 
 /** What follows the name of a setting in a message about it: `SVC_SECRET_KEY: must be …`. */
-const VERDICT = '(?:must|is|has|may|cannot|needs|names)';
+const VERDICT = '(?:must|is|has|holds|may|cannot|needs|names|there is|the value|the model)';
 
 type Replacement = string | ((found: string, group?: string) => string);
 

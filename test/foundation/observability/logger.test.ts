@@ -290,6 +290,10 @@ for (const [where, text, secret] of TEXTS) {
 const HARMLESS = [
   'SVC_CHANNEL_HASH_SECRET: must be at least 32 characters long',
   '/spec/api_key: is no reference',
+  'gateway.yaml:4: plugins.runtime.config.admin_api_key: the value is not a text',
+  'gateway.yaml:4: plugins.hub.config.api_key: there is no such setting, did you mean api_keys?',
+  'EVOLUTION_HUB_API_KEY: holds a space or a character that no header can carry',
+  'LLM_API_KEY: The model API key holds characters that a header cannot carry.',
   'GET /v1/tenants/{id} answered 200',
   'the hk_AbCdE prefix of a key may be shown',
   'prompt_tokens: 12, total_tokens: 40',
