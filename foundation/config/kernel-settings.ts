@@ -149,8 +149,11 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
 /** What the kind of a field alone cannot say. */
 const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[])[] = [
   ({ databaseRole }) => {
-    if (databaseRole === undefined || /^[a-z_][a-z0-9_]{0,62}$/.test(databaseRole)) return [];
-    return [{ name: 'SVC_DATABASE_ROLE', message: 'is not the name of a role, write agent_gateway_app' }];
+    if (databaseRole === undefined) return [];
+    const isReserved = /^(?:public|none|pg_.*)$/.test(databaseRole);
+    if (!isReserved && /^[a-z_][a-z0-9_]{0,62}$/.test(databaseRole)) return [];
+    const why = isReserved ? 'is a name that PostgreSQL keeps to itself' : 'is not the name of a role';
+    return [{ name: 'SVC_DATABASE_ROLE', message: `${why}, write agent_gateway_app` }];
   },
   ({ host }) => {
     if (host === undefined || isHost(host)) return [];

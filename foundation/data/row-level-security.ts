@@ -35,7 +35,7 @@ export async function ensureApplicationRole(queries: MigrationQueries, name: str
     const role = await roleState(queries, name);
     if (role.dangerous) {
       throw new DatabaseStartError(
-        `The role ${name} must be neither superuser nor allowed to bypass row security`,
+        `The role ${name} (SVC_DATABASE_ROLE) must be neither superuser nor allowed to bypass row security`,
       );
     }
     if (role.usable) return;
@@ -46,8 +46,8 @@ export async function ensureApplicationRole(queries: MigrationQueries, name: str
       // Another process may have been faster; when the role is usable now, nothing is wrong.
       if (attempt < ROLE_ATTEMPTS) continue;
       throw new DatabaseStartError(
-        `The role ${name} is missing or cannot be used, and ${role.user} may not create or grant it. Let an administrator run: ` +
-          `create role ${name} nologin; grant ${name} to "${role.user}";`,
+        `The role ${name} (SVC_DATABASE_ROLE) is missing or cannot be used, and ${role.user} may not create or grant it. Let an administrator run: ` +
+          `create role "${name}" nologin; grant "${name}" to "${role.user}";`,
         { cause: error },
       );
     }

@@ -235,6 +235,10 @@ const refused: [Env, string][] = [
     { SVC_TRUSTED_PROXIES: entry },
     `SVC_TRUSTED_PROXIES: "${entry}" would trust everybody, write the addresses of the proxies`,
   ]),
+  ...['public', 'none', 'pg_tenants'].map((role): [Env, string] => [
+    { SVC_DATABASE_ROLE: role },
+    'SVC_DATABASE_ROLE: is a name that PostgreSQL keeps to itself, write agent_gateway_app',
+  ]),
   [{ SAAS_ALLOWED_ORIGINS: '*,https://a.example' }, 'SAAS_ALLOWED_ORIGINS: * stands alone'],
   [
     { SAAS_ALLOWED_ORIGINS: 'https://a.example/' },

@@ -52,6 +52,15 @@ test('the application role is neither superuser nor owner, cannot log in, and ca
   t.deepEqual(owned, []);
 });
 
+test('a role that would not keep tenants apart is refused with the variable that names it', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const [{ user }] = (await ask(fresh, 'select current_user as user')) as [{ user: string }];
+  await t.throwsAsync(openDatabase({ ...fresh.options, applicationRole: user }), {
+    message: `The role ${user} (SVC_DATABASE_ROLE) must be neither superuser nor allowed to bypass row security`,
+  });
+});
+
 test('every tenant-owned table is under forced row-level security', async (t) => {
   const { fresh } = (await prepared(t)) ?? {};
   if (fresh === undefined) return;
@@ -158,7 +167,8 @@ test('a connecting role that may not use the application role is told what its a
   t.teardown(() => ask(fresh, `drop role ${user}`));
   const url = (fresh.options.url ?? '').replace('root@', `${user}@`);
   const error = await t.throwsAsync(openDatabase({ ...fresh.options, url }), { name: 'DatabaseStartError' });
-  t.regex(error?.message ?? '', new RegExp(`grant ${ROLE} to "${user}"`));
+  t.regex(error?.message ?? '', /\(SVC_DATABASE_ROLE\) is missing/);
+  t.true(error?.message.endsWith(`create role "${ROLE}" nologin; grant "${ROLE}" to "${user}";`));
 });
 
 interface WirePool {
