@@ -69,11 +69,22 @@ export function mcpServerProblems(spec: Readonly<Record<string, unknown>>): read
   if (spec[needed] === undefined) {
     problems.push({ pointer: `/${needed}`, message: `is required with transport ${transport}` });
   }
+  const flaw = needed === 'url' ? urlFlaw(spec.url) : undefined;
+  if (flaw !== undefined) problems.push({ pointer: '/url', message: flaw });
   for (const name of foreign) {
     if (spec[name] === undefined) continue;
     problems.push({ pointer: `/${name}`, message: `has no meaning with transport ${transport}` });
   }
   return problems;
+}
+
+/** Why no request can be sent to a URL whose scheme is right; of another one the schema speaks. */
+function urlFlaw(url: unknown): string | undefined {
+  if (typeof url !== 'string' || !/^https?:/.test(url)) return undefined;
+  const parsed = URL.parse(url);
+  if (parsed === null) return 'is not a URL, write https://host/path';
+  if (parsed.username === '' && parsed.password === '') return undefined;
+  return 'must not hold credentials; write them into headers, as a reference';
 }
 
 /** The member that a transport needs, and those that mean nothing with it. */

@@ -60,6 +60,8 @@ test('a server that is away is 502, and bad ones are refused with the names of t
   };
   t.is(await refused({ transport: 'http' }), '/body/url');
   t.is(await refused({ transport: 'http', url: 'ftp://x' }), '/body/url');
+  t.is(await refused({ transport: 'http', url: 'http://a host/' }), '/body/url');
+  t.is(await refused({ transport: 'http', url: 'http://user:password@host/' }), '/body/url');
   t.is(await refused({ transport: 'pipe', url: 'http://x' }), '/body/transport');
   t.is(await refused({ name: '../x', transport: 'http', url: 'http://x' }), '/body/name');
   t.is(await refused({ transport: 'stdio', command: '/bin/sh' }), '/body/command');

@@ -373,6 +373,12 @@ for (const { title, spec, pointers } of [
   },
   { title: 'a program without command', spec: { transport: 'stdio' }, pointers: ['/spec/command'] },
   { title: 'a server without url', spec: { transport: 'http' }, pointers: ['/spec/url'] },
+  { title: 'a url without a host', spec: { transport: 'http', url: 'http://' }, pointers: ['/spec/url'] },
+  {
+    title: 'a url with credentials, which no request can be sent to',
+    spec: { transport: 'sse', url: 'https://user:password@mcp.example.com/' },
+    pointers: ['/spec/url'],
+  },
   {
     title: 'members of the other transport',
     spec: { transport: 'http', url: 'https://example.com', command: 'x', env: {} },
