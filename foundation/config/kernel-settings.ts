@@ -169,6 +169,12 @@ const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[]
       if (problem === undefined) return [];
       return [{ name: 'SVC_TRUSTED_PROXIES', message: `${quoteValue(entry)} ${problem}` }];
     }),
+  ({ jwtJwksUrl }) => {
+    const { username = '', password = '' } = URL.parse(jwtJwksUrl ?? '') ?? {};
+    if (username === '' && password === '') return [];
+    const message = 'must not hold a user or a password, with which no request can be sent';
+    return [{ name: 'SVC_JWT_JWKS_URL', message }];
+  },
   ({ redisUrl }) => {
     if (redisUrl === undefined) return [];
     if (!isDecodable(redisUrl)) return [{ name: 'REDIS_URL', message: WRITE_PERCENT }];

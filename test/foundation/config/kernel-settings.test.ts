@@ -244,6 +244,10 @@ const refused: [Env, string][] = [
     { SAAS_ALLOWED_ORIGINS: 'https://a.example/' },
     'SAAS_ALLOWED_ORIGINS: "https://a.example/" is not an origin, write https://app.example.com (no path)',
   ],
+  [
+    { SVC_JWT_JWKS_URL: 'https://user:geheim@id.example/keys' },
+    'SVC_JWT_JWKS_URL: must not hold a user or a password, with which no request can be sent',
+  ],
   [{ DATABASE_DRIVER: 'oracle' }, 'DATABASE_DRIVER: "oracle" is not one of sqlite, postgres, mysql'],
   [
     { DATABASE_DRIVER: 'postgres' },
