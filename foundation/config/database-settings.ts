@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
+import { isDecodable } from '../base/decodable.ts';
 import type { ConfigurationProblem } from './configuration-error.ts';
-import { isDecodable, parseAddress, WRITE_PERCENT } from './units.ts';
+import { parseAddress, WRITE_PERCENT } from './units.ts';
 
 /** The database of the gateway. */
 export type DatabaseSettings = (

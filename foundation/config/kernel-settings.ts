@@ -1,12 +1,13 @@
 import proxyAddr from 'proxy-addr';
 import type { Static } from 'typebox';
+import { isDecodable } from '../base/decodable.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { type DatabaseSettings, databaseSettings } from './database-settings.ts';
 import { quoteValue } from './field-codec.ts';
 import { KernelVariables } from './kernel-variables.ts';
 import { decodeConfig, type Environment } from './read-config.ts';
 import { type ServiceSettings, serviceProblems, serviceSettings } from './service-settings.ts';
-import { type Address, isDecodable, isHost, parseAddress, WRITE_PERCENT } from './units.ts';
+import { type Address, isHost, parseAddress, WRITE_PERCENT } from './units.ts';
 
 type Variables = Static<typeof KernelVariables>;
 

@@ -107,18 +107,5 @@ export function isHost(text: string): boolean {
   return !/^[\d.]+$/.test(text) && HOST_NAME.test(text);
 }
 
-/**
- * Whether each `%` of a URL begins a code (`%40`), as clients that decode its parts demand: a password that holds one
- * has to have it as `%25`.
- */
-export function isDecodable(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** What operators do about a URL that is not decodable. */
+/** What operators do about a URL that is not decodable: a password that holds a `%` has to have it as `%25`. */
 export const WRITE_PERCENT = 'holds a % that begins no code, write it as %25';

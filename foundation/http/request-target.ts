@@ -5,13 +5,3 @@ export function originForm(target: string): string {
   if (rest === undefined) return target;
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
-
-/** Whether each `%` of a path begins an escaped character of UTF-8. */
-export function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../foundation/base/clock.ts';
+import { isDecodable } from '../../foundation/base/decodable.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { refusalOf } from '../../foundation/http/refusals.ts';
-import { isDecodable, originForm } from '../../foundation/http/request-target.ts';
+import { originForm } from '../../foundation/http/request-target.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import type { Route } from '../api/route.ts';
 import { respondError, sendAnswer } from '../http/respond.ts';
