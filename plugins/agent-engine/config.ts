@@ -50,7 +50,7 @@ export const AgentEngineConfig = Type.Object({
     min: '1s',
     max: '1h',
     description:
-      'Time that the server may be silent before its first byte, and between the chunks of a stream',
+      'Time that the server may be silent before the first byte of a stream, and between the pieces of any answer; one that is not streamed may begin at any time within `LLM_TIMEOUT`',
   }),
   embedding_provider: field.choice(['openai'], {
     env: 'EMBEDDING_PROVIDER',
