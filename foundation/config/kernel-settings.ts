@@ -237,5 +237,8 @@ function tracingSettings(
   if (url === null || !isUsable) {
     return { problem: `${quoteValue(endpoint)} is not an endpoint, write host:4317 or http://host:4317` };
   }
+  // The exporter takes the port from the URL, which has none where it is that of the scheme, and gRPC then calls 443.
+  if (url.protocol === 'http:' && url.port === '')
+    return { problem: `${quoteValue(endpoint)} needs a port other than 80, write http://host:4317` };
   return { endpoint: written, serviceName };
 }

@@ -318,6 +318,10 @@ const refused: [Env, string][] = [
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' },
     'OTEL_EXPORTER_OTLP_ENDPOINT: "collector" is not an endpoint, write host:4317 or http://host:4317',
   ],
+  ...['http://collector', 'http://collector:80/'].map((endpoint): [Env, string] => [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint },
+    `OTEL_EXPORTER_OTLP_ENDPOINT: "${endpoint}" needs a port other than 80, write http://host:4317`,
+  ]),
 ];
 for (const [env, message] of refused) {
   test(`${JSON.stringify(env)} stops the start`, (t) => t.deepEqual(problemsOf(env), [message]));
