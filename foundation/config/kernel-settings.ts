@@ -198,8 +198,8 @@ const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[]
 ];
 
 /**
- * Why a trusted proxy is none; undefined for one that can be trusted. With a network of all addresses every caller would
- * choose the address by which it is limited and recorded.
+ * Why a trusted proxy is none; undefined for one that can be trusted. With a network of all addresses every caller
+ * would choose the address by which it is limited and recorded.
  */
 function trustedProxyProblem(entry: string): string | undefined {
   if (/^[\d.a-f:]+\/0+$/i.test(entry)) return 'would trust everybody, write the addresses of the proxies';

@@ -42,8 +42,8 @@ const NO_SUCH_DATABASE = /\bDB index\b/;
 const PROBE = redisScript(`redis.call('set', KEYS[1], '', 'px', 1000) return 1`);
 
 /**
- * Opens the connection: resolves when it is known whether Redis can be used, within a second. ioredis is loaded here, so
- * that a gateway without Redis does not load it.
+ * Opens the connection: resolves when it is known whether Redis can be used, within a second. ioredis is loaded here,
+ * so that a gateway without Redis does not load it.
  *
  * @throws RedisStartError where the server answers and has no database of the number in the URL; it never rejects
  * otherwise
