@@ -8,6 +8,7 @@ import {
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import { DatabaseDefect, isUniqueViolation } from './errors.ts';
 import { withRetries } from './retry.ts';
+import { entityValue } from './rows/plain-entity.ts';
 import { TENANT_PROPERTY } from './tenancy.ts';
 
 /** How an upsert recognises the row and what it changes. */
@@ -94,7 +95,7 @@ export interface AggregateQuery<E, By extends keyof E & string, Sum extends keyo
   readonly sum?: readonly Sum[];
 }
 
-/** One group: its values, its sums (0 for none), and the number of its rows. */
+/** One group: its values as rows have them, its sums (0 for none), and the number of its rows. */
 export type AggregateRow<E, By extends keyof E, Sum extends keyof E> = { readonly [K in By]: E[K] } & {
   readonly [K in Sum]: number;
 } & { readonly count: number };
@@ -106,23 +107,27 @@ export async function aggregate<E extends object, By extends keyof E & string, S
   { where, by = [], sum = [] }: AggregateQuery<E, By, Sum>,
   scope: object,
 ): Promise<AggregateRow<E, By, Sum>[]> {
-  const { properties } = em.getMetadata().get(entity);
-  const column = (name: string) =>
-    `row.${(properties[name as keyof typeof properties] as EntityProperty).fieldNames[0]}`;
+  const meta = em.getMetadata().get(entity);
+  const property = (name: string) => meta.properties[name as keyof typeof meta.properties] as EntityProperty;
+  const field = (name: string) => property(name).fieldNames[0] as string;
   const builder = em
     .createQueryBuilder(entity, 'row')
     .select([
-      ...by.map((name) => raw('?? as ??', [column(name), name])),
-      ...sum.map((name) => raw('coalesce(sum(??), 0) as ??', [column(name), name])),
+      ...by.map((name, n) => raw('?? as ??', [`row.${field(name)}`, `by_${n}`])),
+      ...sum.map((name, n) => raw('coalesce(sum(??), 0) as ??', [`row.${field(name)}`, `sum_${n}`])),
       raw('count(*) as ??', ['count']),
     ] as never)
     .where({ $and: [scope, where] } as never);
   if (by.length > 0) builder.groupBy(by as never);
-  // Sums and counts come as text where they could be larger than the driver's numbers.
-  const rows = await builder.execute<Record<string, unknown>[]>('all', false);
-  const numbers = [...sum, 'count'];
+  const rows = await builder.execute<(Row & { readonly count: unknown })[]>('all', false);
+  const platform = em.getPlatform();
   return rows.map((row) => {
-    const converted = numbers.map((name) => [name, Number(row[name])]);
-    return { ...row, ...Object.fromEntries(converted) } as AggregateRow<E, By, Sum>;
+    // As drivers give them, times and booleans differ from family to family.
+    const stored = Object.fromEntries(by.map((name, n) => [field(name), row[`by_${n}`]]));
+    const mapped = em.getDriver().mapResult(stored as never, meta) as Record<string, unknown>;
+    const values = by.map((name) => [name, entityValue(property(name), mapped[name], platform)]);
+    // Sums and counts come as text where they could be larger than the driver's numbers.
+    const sums = sum.map((name, n) => [name, Number(row[`sum_${n}`])]);
+    return { ...Object.fromEntries([...values, ...sums]), count: Number(row.count) };
   });
 }

@@ -18,7 +18,7 @@ export interface PlainColumn {
   readonly default: unknown;
   /** The value as it is stored; undefined for one that only MikroORM can store. */
   toDatabase(value: unknown): PlainValue | undefined;
-  /** The value, not null, as an entity would have it; `stored` has gone through MikroORM's own mapping of results. */
+  /** The value as an entity would have it; `stored` has gone through MikroORM's own mapping of results. */
   toEntity(stored: unknown): unknown;
 }
 
@@ -73,7 +73,7 @@ function isOneColumn(property: EntityProperty, platform: Platform): boolean {
 }
 
 function plainColumn(property: EntityProperty, platform: Platform): PlainColumn {
-  const { name, customType, runtimeType } = property;
+  const { name, customType } = property;
   const isJson = customType instanceof JsonType;
   return {
     name,
@@ -87,13 +87,21 @@ function plainColumn(property: EntityProperty, platform: Platform): PlainColumn 
         customType?.convertToDatabaseValue(value, platform, { key: name, mode: 'query-data' }) ?? value;
       return isPlainValue(stored) ? stored : undefined;
     },
-    toEntity(stored) {
-      if (customType !== undefined) {
-        return customType.convertToJSValue(stored, platform, { mode: 'serialization' });
-      }
-      return runtimeType === 'boolean' ? Boolean(stored) : stored;
-    },
+    toEntity: (stored) => entityValue(property, stored, platform),
   };
+}
+
+/**
+ * The value of a property as an entity would have it; null where there is none. `stored` has gone through MikroORM's
+ * own mapping of results.
+ */
+export function entityValue(property: EntityProperty, stored: unknown, platform: Platform): unknown {
+  const { customType, runtimeType } = property;
+  if (stored === null || stored === undefined) return null;
+  if (customType !== undefined) {
+    return customType.convertToJSValue(stored, platform, { mode: 'serialization' });
+  }
+  return runtimeType === 'boolean' ? Boolean(stored) : stored;
 }
 
 /** JSON that is nested deeper goes the long way. */

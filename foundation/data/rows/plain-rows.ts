@@ -120,10 +120,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     return rows.map((stored) => {
       const mapped = driver.mapResult(stored as never, meta) as Record<string, unknown>;
       const row: Record<string, unknown> = {};
-      for (const { name, toEntity } of columns) {
-        const value = mapped[name];
-        row[name] = value === null || value === undefined ? null : toEntity(value);
-      }
+      for (const { name, toEntity } of columns) row[name] = toEntity(mapped[name]);
       return row;
     });
   };
