@@ -4,6 +4,7 @@ import {
   JsonType,
   type Platform,
   ReferenceKind,
+  TextType,
 } from '@mikro-orm/core';
 import { isPlainValue, type PlainValue } from '../drivers/values.ts';
 
@@ -14,6 +15,8 @@ export interface PlainColumn {
   readonly sql: string;
   readonly isNullable: boolean;
   readonly isJson: boolean;
+  /** Whether the database has it as text: not so a decimal, which entities have as one. */
+  readonly isText: boolean;
   /** What MikroORM writes where a row leaves the property out. */
   readonly default: unknown;
   /** The value as it is stored; undefined for one that only MikroORM can store. */
@@ -73,13 +76,14 @@ function isOneColumn(property: EntityProperty, platform: Platform): boolean {
 }
 
 function plainColumn(property: EntityProperty, platform: Platform): PlainColumn {
-  const { name, customType } = property;
+  const { name, customType, runtimeType } = property;
   const isJson = customType instanceof JsonType;
   return {
     name,
     sql: platform.quoteIdentifier(property.fieldNames[0] as string),
     isNullable: property.nullable === true,
     isJson,
+    isText: runtimeType === 'string' && (customType === undefined || customType instanceof TextType),
     default: property.default,
     toDatabase(value) {
       if (isJson ? !isPlainJson(value) : !isPlainValue(value)) return undefined;

@@ -29,8 +29,8 @@ export interface TextSearch<E> {
  * the conditions, in the order of the query: no index finds what stands inside a text. Only their searched columns are
  * read, since others may be large.
  *
- * @throws DatabaseDefect for a property that the entity does not have, or that is JSON, for no property, no text and no
- * order
+ * @throws DatabaseDefect for a property that the entity does not have, or that is no text, for no property, no text and
+ * no order
  */
 export function searchStatements<E>(
   family: Family,
@@ -45,7 +45,7 @@ export function searchStatements<E>(
     searched.length === 0 ||
     search.text === '' ||
     order.length === 0 ||
-    searched.some(({ isJson }) => isJson)
+    searched.some(({ isText }) => !isText)
   ) {
     throw new DatabaseDefect('plain-rows', 'A search needs a text, properties that are text, and an order');
   }

@@ -141,6 +141,10 @@ eachDatabase(test, 'a search without a text, an order or a property of text is r
     entities.page(Note, {}, { ...whole, search: { text: 'a', in: ['other' as 'text'] } }),
     refused,
   );
+  await t.throwsAsync(
+    entities.page(Note, {}, { ...whole, search: { text: '1', in: ['text', 'views'] } }),
+    refused,
+  );
   await t.throwsAsync(entities.page(Note, {}, { limit: 1, search: whole.search }), refused);
   await t.notThrowsAsync(entities.page(Note, {}, whole));
 });
