@@ -47,7 +47,11 @@ export function createMetricRegistry(): MetricRegistry {
     const wanted = exposedNames(definition);
     for (const other of held.values()) {
       if (!exposedNames(other.definition).some((name) => wanted.includes(name))) continue;
-      throw taken(owner, definition, `plugin "${other.holders[0]}" (${describe(other.definition)})`);
+      // A generation is set up while the one before has its metrics, which has to go first.
+      const way = other.holders.includes(owner)
+        ? ': use another name, or disable the plugin, reload it, and enable it'
+        : '';
+      throw taken(owner, definition, `plugin "${other.holders[0]}" (${describe(other.definition)})${way}`);
     }
     if (wanted.some((name) => prometheus.getSingleMetric(name))) throw taken(owner, definition, 'the kernel');
   }

@@ -9,7 +9,8 @@ import {
 /**
  * Makes Prometheus metrics that leave `/metrics` with the plugin. A name starts with `svc_` or with the plugin's own
  * (`evolution_…`). A definition that is there already, from the plugin's generation before for example, is shared
- * with its value. Label values must come from a small, fixed set: each combination is a series that is kept for ever.
+ * with its value; a reload that changes its kind, labels or buckets is refused. Label values must come from a small,
+ * fixed set: each combination is a series that is kept for ever.
  */
 export interface PluginMetrics {
   /** Something that is counted up. */

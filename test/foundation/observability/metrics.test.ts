@@ -202,9 +202,19 @@ test('another definition under a used name is refused and names both owners', (t
   const error = t.throws(() => beta.counter({ name: 'svc_calls_total', help: 'Calls.' }), {
     code: 'metric.name-taken',
   });
-  t.regex(error.message, /plugin "beta".*plugin "alpha"/);
+  t.regex(error.message, /plugin "beta".*plugin "alpha" \(counter \{kind\}\)$/);
   t.throws(() => beta.gauge({ name: 'svc_calls_total', help: 'Calls.', labels: ['kind'] }), {
     code: 'metric.name-taken',
+  });
+});
+
+test('a generation that changes a metric of the one before is told how it may', (t) => {
+  const { registry } = make();
+  createPluginMetrics(registry, 'evolution').counter(signals);
+  const changed = { ...signals, labels: ['signal_type', 'agent'] } as const;
+  const next = createPluginMetrics(registry, 'evolution');
+  t.throws(() => next.counter(changed), {
+    message: /: use another name, or disable the plugin, reload it, and enable it$/,
   });
 });
 
