@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { linkSignals } from '../base/deadline.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Logger } from '../observability/logger.ts';
 import { openFileStore } from './files/file-store.ts';
@@ -30,7 +31,8 @@ export interface ObjectsOptions {
  */
 export async function openObjects(options: ObjectsOptions): Promise<Objects> {
   const { url, clock, observe = () => {} } = options;
-  const store = await openStore(options);
+  const closing = new AbortController();
+  const store = endingWith(closing.signal, await openStore(options));
   const parts = { store, clock, observe };
   const all = createObjectSpace(parts, '');
   return {
@@ -41,7 +43,22 @@ export async function openObjects(options: ObjectsOptions): Promise<Objects> {
     },
     all: () => all,
     check: (signal) => store.check(signal),
-    close: () => store.close(),
+    close: () => {
+      closing.abort(ObjectErrors.unavailable('The gateway stops'));
+      return store.close();
+    },
+  };
+}
+
+/** What stops to come of a body that somebody sends would keep its write, and the process, for minutes. */
+function endingWith(closing: AbortSignal, store: ObjectStore): ObjectStore {
+  return {
+    ...store,
+    async put(key, body, options) {
+      if (typeof body === 'string' || body instanceof Uint8Array) return store.put(key, body, options);
+      using open = linkSignals(options.signal, closing);
+      return await store.put(key, body, { ...options, signal: open.signal });
+    },
   };
 }
 
