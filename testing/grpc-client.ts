@@ -63,7 +63,7 @@ export interface OpenGrpcCall {
 export interface GrpcClient {
   /** Calls a method of any kind; `requests` is one message, or a list for those that take many. */
   call(method: string, requests?: object | readonly object[], options?: GrpcCallOptions): Promise<GrpcAnswer>;
-  /** Begins a call. */
+  /** Begins a call, of a method that streams for instance: `send` its request, and `end()` where there is no other. */
   open(method: string, options?: GrpcCallOptions): OpenGrpcCall;
   close(): void;
 }

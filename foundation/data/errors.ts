@@ -78,7 +78,11 @@ export function isInvalidValue(error: unknown): boolean {
   return DatabaseErrors.invalidValue.is(error);
 }
 
-/** True when a write failed because a unique key (or primary key) is taken. The same on all three families. */
+/**
+ * True when a write failed because a unique key (or primary key) is taken. The same on all three families. Inside a
+ * transaction it is caught around that, or around a savepoint: PostgreSQL does nothing more in a transaction of which a
+ * statement has failed.
+ */
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof UniqueConstraintViolationException;
 }
