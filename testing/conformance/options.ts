@@ -9,8 +9,8 @@ export interface ConformanceOptions {
    */
   readonly folder?: string;
   /**
-   * The plugins whose services it needs. Default: those of the bundled ones that offer them, with what they need
-   * themselves.
+   * The plugins whose services it needs or wants. Default: those of the bundled ones that offer what it needs, with
+   * what they need themselves; what it wants is not there.
    */
   readonly with?: readonly Plugin[];
   /** Variables of the gateway and the plugin. */
