@@ -179,8 +179,10 @@ const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[]
   ({ redisUrl }) => {
     if (redisUrl === undefined) return [];
     if (!isDecodable(redisUrl)) return [{ name: 'REDIS_URL', message: WRITE_PERCENT }];
-    if (/^(?:\/(?:\d{1,9}\/?)?)?$/.test(new URL(redisUrl).pathname)) return [];
-    const message = 'has a path that is not the number of a database, write redis://host:6379/1';
+    const { pathname, searchParams } = new URL(redisUrl);
+    const database = pathname.length > 1 ? pathname.slice(1) : (searchParams.get('db') ?? '0');
+    if (/^\d{1,9}\/?$/.test(database)) return [];
+    const message = 'names a database that is not a number, write redis://host:6379/1';
     return [{ name: 'REDIS_URL', message }];
   },
   ({ allowedOrigins = [] }) => {

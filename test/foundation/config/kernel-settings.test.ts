@@ -302,9 +302,9 @@ const refused: [Env, string][] = [
     'MYSQL_DSN: is not a complete URL, write mysql://user:password@host:3306/database',
   ],
   [{ REDIS_URL: 'http://:geheim@h' }, 'REDIS_URL: the value is not a URL, write redis://… or rediss://…'],
-  ...['/cache', '/1x', '//1'].map((path): [Env, string] => [
-    { REDIS_URL: `redis://:geheim@h:6379${path}` },
-    'REDIS_URL: has a path that is not the number of a database, write redis://host:6379/1',
+  ...['/cache', '/1x', '//1', '?db=cache', '/?db='].map((rest): [Env, string] => [
+    { REDIS_URL: `redis://:geheim@h:6379${rest}` },
+    'REDIS_URL: names a database that is not a number, write redis://host:6379/1',
   ]),
   ...Object.entries({
     REDIS_URL: 'redis://:geheim%@h',
@@ -323,6 +323,11 @@ const refused: [Env, string][] = [
     `OTEL_EXPORTER_OTLP_ENDPOINT: "${endpoint}" needs a port other than 80, write http://host:4317`,
   ]),
 ];
+for (const rest of ['', '/', '/1', '/1/', '?db=3', '/?db=3&family=6', '/1?db=cache']) {
+  test(`a Redis at host:6379${rest} is taken`, (t) =>
+    t.deepEqual(problemsOf({ REDIS_URL: `redis://:p@host:6379${rest}` }), []));
+}
+
 for (const [env, message] of refused) {
   test(`${JSON.stringify(env)} stops the start`, (t) => t.deepEqual(problemsOf(env), [message]));
 }
