@@ -35,9 +35,6 @@ const REFUSAL_PAUSE_MS = 1_000;
 /** Replies of a server that serves no client now. Older servers wrap them when a script meets them. */
 const REFUSES_WORK = /\b(READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/;
 
-/** The reply to a number that is none of the server's databases. It serves no client that asks for it. */
-const NO_SUCH_DATABASE = /\bDB index\b/;
-
 /** A server that takes this takes scripts and writes. */
 const PROBE = redisScript(`redis.call('set', KEYS[1], '', 'px', 1000) return 1`);
 
@@ -45,8 +42,7 @@ const PROBE = redisScript(`redis.call('set', KEYS[1], '', 'px', 1000) return 1`)
  * Opens the connection: resolves when it is known whether Redis can be used, within a second. ioredis is loaded here,
  * so that a gateway without Redis does not load it.
  *
- * @throws RedisStartError where the server answers and has no database of the number in the URL; it never rejects
- * otherwise
+ * @throws RedisStartError where the server answers and refuses the database of the URL; it never rejects otherwise
  */
 export async function openRedis({ url, deployment, clock, ids, log }: RedisParts): Promise<Redis> {
   const ioredis = await import('ioredis');
@@ -90,18 +86,18 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
 
   /**
    * ioredis passes over a database that the server refuses, and would work in that of the number 0, among the keys of
-   * others.
+   * others. Each server says it in its own words: one without that number, a node of a cluster, a list of permissions.
    */
   async function enterDatabase(): Promise<void> {
     const { db = 0 } = client.options;
     if (db === 0) return;
     await client.select(db).catch((reason: unknown) => {
       const { message } = reason as Error;
-      if (NO_SUCH_DATABASE.test(message)) {
-        const why = `names database ${db}, which this Redis does not have (${message})`;
-        known.reject(new RedisStartError(`REDIS_URL: ${why}`, { cause: reason }));
-      }
-      throw reason;
+      if (!(reason instanceof ioredis.ReplyError) || REFUSES_WORK.test(message)) throw reason;
+      const why = `names database ${db}, which this Redis refuses (${message})`;
+      const refusal = new RedisStartError(`REDIS_URL: ${why}`, { cause: reason });
+      known.reject(refusal);
+      throw refusal;
     });
   }
 
@@ -139,10 +135,9 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
 
   function failed(reason: unknown): void {
     const isReply = reason instanceof ioredis.ReplyError;
-    const { message } = reason as Error;
-    if (isReply && !REFUSES_WORK.test(message) && !NO_SUCH_DATABASE.test(message)) {
+    if (isReply && !REFUSES_WORK.test((reason as Error).message)) {
       warnOfRefusal(reason);
-    } else if (isReply) {
+    } else if (isReply || reason instanceof RedisStartError) {
       down(reason);
       clearTimeout(pause);
       // A new connection may lead to another server, where this one has become a replica.

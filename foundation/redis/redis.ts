@@ -62,7 +62,7 @@ export interface PublishRefusal {
   readonly reason?: unknown;
 }
 
-/** The URL names what the server does not have. The message is for the operator. */
+/** The URL names what the server refuses. The message is for the operator. */
 export class RedisStartError extends Error {
   override readonly name = 'RedisStartError';
 }

@@ -44,7 +44,19 @@ test('a database that the server does not have is named, and that of number 0 is
   t.is(await server.client().get('n'), null);
   await t.throwsAsync(open(t, server, '', '/16'), {
     instanceOf: RedisStartError,
-    message: 'REDIS_URL: names database 16, which this Redis does not have (ERR DB index is out of range)',
+    message: 'REDIS_URL: names database 16, which this Redis refuses (ERR DB index is out of range)',
+  });
+});
+
+test('a database that a user may not enter is named as well', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  await server.client().acl('SETUSER', 'guest', 'on', '>pw', '~*', '&*', '+@all', '-select');
+  const { redis } = await open(t, server, 'guest:pw@');
+  t.true(redis.isUp());
+  await t.throwsAsync(open(t, server, 'guest:pw@', '/1'), {
+    instanceOf: RedisStartError,
+    message: /^REDIS_URL: names database 1, which this Redis refuses \(NOPERM /,
   });
 });
 
