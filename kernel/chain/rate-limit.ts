@@ -66,7 +66,8 @@ export class RequestLimits {
   #apply(state: CallState, window: RateWindow, { allowed, limit, remaining }: Decision): void {
     state.tellLimit(limit, remaining);
     if (allowed) return;
-    if (window === 'tenant') this.#parts.windows.giveBack('user', userKey(state));
+    const { user = limit } = this.#parts.settings;
+    if (window === 'tenant' && user < limit) this.#parts.windows.giveBack('user', userKey(state));
     this.#parts.rejected(state.tenant?.id, window);
     throw KernelErrors.rateLimited(`No more than ${limit} requests a minute are allowed`, {
       headers: { 'retry-after': '60' },

@@ -82,6 +82,21 @@ test('what the tenant’s window refuses uses up nothing of the user’s', async
   t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="user"} 1`));
 });
 
+test('a user gets nothing back where the tenant’s window alone counts', async (t) => {
+  const gateway = await start(t, { SVC_USER_RATE_LIMIT_RPM: '3' });
+  const { key, tenant } = await tenantKey(gateway, 9);
+  const me = () => gateway.request('/v1/me', { token: key });
+  const limitTo = async (rate_limit_rpm: number) => {
+    const change = { method: 'PUT', body: { rate_limit_rpm }, headers: { 'x-svc-user-id': 'with room' } };
+    t.is((await gateway.request(`/v1/tenants/${tenant}`, change)).status, 200);
+  };
+  t.deepEqual(await statuses(3, me), [200, 200, 200]);
+  await limitTo(2);
+  t.deepEqual(await statuses(3, me), [429, 429, 429]);
+  await limitTo(9);
+  t.deepEqual(await statuses(1, me), [429]);
+});
+
 test('a changed limit counts at once', async (t) => {
   const gateway = await start(t);
   const { key, tenant } = await tenantKey(gateway, 2);
