@@ -32,8 +32,11 @@ const OUTCOME = {
   },
 };
 
-/** What arrives as it was sent: HTTP takes blanks off the ends of a header. */
-const CARRIED = /^(?! )[\x20-\x7e]+(?<! )$/;
+/**
+ * What arrives as it was sent: HTTP takes blanks off the ends of a header. Many clients send `é` as the one byte of
+ * Latin-1 (RFC 9110, 5.5), which is read so; `curl` sends two.
+ */
+const CARRIED = /^(?!\s)[\t\x20-\x7e\x80-\xff]+(?<!\s)$/;
 
 /**
  * Recognizes `ADMIN_API_KEY`, as bearer or `X-API-Key`: an administrator of the default tenant on the runtime's routes
