@@ -45,11 +45,16 @@ export class RequestLimits {
     const isApart = identity.method === 'anonymous' || identity.countsApart === true;
     if (tenant === undefined || isApart) return this.countAnonymous(state);
     const countTenant = () => this.#count(state, 'tenant', tenant.id, tenant.rateLimitRpm);
-    const { user } = this.#parts.settings;
-    // A user's window as wide as the tenant's never refuses what the tenant's admits.
-    if (user === undefined || user >= tenant.rateLimitRpm) return countTenant();
+    const user = this.#userLimit(tenant.rateLimitRpm);
+    if (user === undefined) return countTenant();
     const counted = this.#count(state, 'user', userKey(state), user);
     return counted === undefined ? countTenant() : counted.then(countTenant);
+  }
+
+  /** The user's limit where it counts: one as wide as the tenant's never refuses what the tenant's admits. */
+  #userLimit(tenantLimit: number): number | undefined {
+    const { user = tenantLimit } = this.#parts.settings;
+    return user < tenantLimit ? user : undefined;
   }
 
   /** Counts in a window of the route's own. */
@@ -66,8 +71,8 @@ export class RequestLimits {
   #apply(state: CallState, window: RateWindow, { allowed, limit, remaining }: Decision): void {
     state.tellLimit(limit, remaining);
     if (allowed) return;
-    const { user = limit } = this.#parts.settings;
-    if (window === 'tenant' && user < limit) this.#parts.windows.giveBack('user', userKey(state));
+    if (window === 'tenant' && this.#userLimit(limit) !== undefined)
+      this.#parts.windows.giveBack('user', userKey(state));
     this.#parts.rejected(state.tenant?.id, window);
     throw KernelErrors.rateLimited(`No more than ${limit} requests a minute are allowed`, {
       headers: { 'retry-after': '60' },
