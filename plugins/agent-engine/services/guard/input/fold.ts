@@ -48,16 +48,21 @@ const PAIRS = [
 ].join('');
 
 /**
- * The letter l is one with i, since 1 and | stand for both. Lexicon and text are read through the same table, so
- * nothing else changes.
+ * The letters as which look-alikes are read. The letter l is one with i, since 1 and | stand for both: lexicon and text
+ * are read through the same table, so nothing else changes.
  */
-const table = new Map<string, string>([['l', 'i']]);
-for (let index = 0; index < PAIRS.length; index += 2) {
-  const letter = PAIRS[index + 1]!;
-  table.set(PAIRS[index]!, letter === 'l' ? 'i' : letter);
+export const LOOK_ALIKES: ReadonlyMap<string, string> = lookAlikes();
+
+function lookAlikes(): Map<string, string> {
+  const table = new Map([['l', 'i']]);
+  for (let index = 0; index < PAIRS.length; index += 2) {
+    const letter = PAIRS[index + 1]!;
+    table.set(PAIRS[index]!, letter === 'l' ? 'i' : letter);
+  }
+  return table;
 }
 
 /** The letter as which a folded character is read; itself where it looks like no other. Pure. */
 export function readAs(character: string): string {
-  return table.get(character) ?? character;
+  return LOOK_ALIKES.get(character) ?? character;
 }

@@ -1,5 +1,5 @@
 import { Concept, type ConceptName, type Lexicon } from './concept.ts';
-import { fold, readAs } from './fold.ts';
+import { fold, LOOK_ALIKES, readAs } from './fold.ts';
 
 /** How characters take part in words. */
 export const Letter = { separator: 0, word: 1, /** Of a script without spaces. */ unspaced: 2 } as const;
@@ -11,40 +11,41 @@ const CLASSES = 1024;
 /** What may stand between the words of a phrase: an apostrophe, a hyphen, a comma and a blank. */
 const MAX_SEPARATORS = 3;
 
-const WORD = /[\p{L}\p{N}\p{M}@$]/u;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u;
+const WORDS = /[\p{L}\p{N}\p{M}@$]+/gv;
+const UNSPACED_WORDS =
+  /[[\p{L}\p{N}\p{M}]&&[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]]+/gv;
 
 /** All lexicons as one trie over classes of characters: a look-alike is the letter itself. */
 export type PhraseTrie = ReturnType<typeof createPhraseTrie>;
 
 /** Builds the trie. Phrases are folded as texts are. */
 export function createPhraseTrie(lexicons: readonly Lexicon[]) {
-  const kinds = new Uint8Array(0x10000);
-  const classes = new Uint16Array(0x10000);
   const classOf = new Map<string, number>([[' ', SPACE_CLASS]]);
-  const edges = new Map<number, number>();
+  const entries = lexicons.flatMap((lexicon) =>
+    Object.entries(lexicon).map(([name, phrases]) => ({
+      phrases: fold(phrases),
+      concepts: name === 'harmless' ? 0 : Concept[name as ConceptName],
+    })),
+  );
+  const table = createEdgeTable(entries.reduce((length, { phrases }) => length + phrases.length, 0));
   // Per node: what a whole word means, and what a beginning means; -1 for neither.
   const whole: number[] = [-1];
   const stem: number[] = [-1];
 
   function insert(phrase: string, concepts: number): void {
     const isStem = phrase.endsWith('*');
-    const letters = fold(isStem ? phrase.slice(0, -1) : phrase);
     let node = 0;
-    for (const character of letters) {
+    for (const character of isStem ? phrase.slice(0, -1) : phrase) {
       const letter = readAs(character);
       let kind = classOf.get(letter);
       if (kind === undefined) {
         kind = classOf.size + UNKNOWN_CLASS;
         classOf.set(letter, kind);
       }
-      const key = node * CLASSES + kind;
-      let next = edges.get(key);
-      if (next === undefined) {
-        next = whole.length;
+      const next = table.getOrAdd(node * CLASSES + kind, whole.length);
+      if (next === whole.length) {
         whole.push(-1);
         stem.push(-1);
-        edges.set(key, next);
       }
       node = next;
     }
@@ -52,20 +53,9 @@ export function createPhraseTrie(lexicons: readonly Lexicon[]) {
     ends[node] = Math.max(0, ends[node]!) | concepts;
   }
 
-  for (const lexicon of lexicons) {
-    for (const [name, phrases] of Object.entries(lexicon)) {
-      const concepts = name === 'harmless' ? 0 : Concept[name as ConceptName];
-      for (const phrase of phrases.split(',')) insert(phrase.trim(), concepts);
-    }
-  }
-  for (let code = 0; code < 0x10000; code += 1) {
-    const character = String.fromCharCode(code);
-    if (!WORD.test(character)) continue;
-    kinds[code] = UNSPACED.test(character) ? Letter.unspaced : Letter.word;
-    classes[code] = classOf.get(readAs(character)) ?? UNKNOWN_CLASS;
-  }
-
-  const table = createEdgeTable(edges);
+  for (const { phrases, concepts } of entries)
+    for (const phrase of phrases.split(',')) insert(phrase.trim(), concepts);
+  const { kinds, classes } = classify(classOf);
   return {
     kindOf: (code: number): number => kinds[code]!,
 
@@ -107,37 +97,61 @@ export function createPhraseTrie(lexicons: readonly Lexicon[]) {
   };
 }
 
-/** No edge leads to the root. */
-const NONE = 0;
+/** Of each UTF-16 code unit, how it takes part in words, and the class of the letter as which it is read. */
+function classify(classOf: ReadonlyMap<string, number>) {
+  const kinds = new Uint8Array(0x10000);
+  const classes = new Uint16Array(0x10000);
+  const units = new Uint16Array(0x10000).map((_, code) => code);
+  const all = Buffer.from(units.buffer).toString('utf16le');
+  // Whole ranges at once: to ask for each unit would take longer than all else here.
+  for (const { 0: run, index } of all.matchAll(WORDS)) {
+    kinds.fill(Letter.word, index, index + run.length);
+    classes.fill(UNKNOWN_CLASS, index, index + run.length);
+  }
+  for (const { 0: run, index } of all.matchAll(UNSPACED_WORDS))
+    kinds.fill(Letter.unspaced, index, index + run.length);
+  for (const [character, letter] of [...[...classOf.keys()].map((key) => [key, key]), ...LOOK_ALIKES]) {
+    const code = character!.charCodeAt(0);
+    if (character!.length === 1 && kinds[code] !== Letter.separator)
+      classes[code] = classOf.get(letter!) ?? UNKNOWN_CLASS;
+  }
+  return { kinds, classes };
+}
 
 /**
- * A table of open addressing over the given edges: a Map would be most of what the check of a text costs. Keys and
- * targets are positive and below 2^31.
+ * Edges in a table of open addressing: a Map would be most of what the check of a text costs. Keys and targets are
+ * positive and below 2^31.
+ *
+ * @param capacity the most edges that are added
  */
-function createEdgeTable(edges: ReadonlyMap<number, number>) {
-  const bits = Math.ceil(Math.log2(edges.size + 1)) + 2;
+function createEdgeTable(capacity: number) {
+  const bits = Math.ceil(Math.log2(capacity + 1)) + 1;
   const mask = 2 ** bits - 1;
   const shift = 32 - bits;
   const keys = new Int32Array(mask + 1);
   const targets = new Int32Array(mask + 1);
-  const slotOf = (key: number) => Math.imul(key, 0x9e3779b1) >>> shift;
 
-  for (const [key, target] of edges) {
-    let slot = slotOf(key);
-    while (keys[slot] !== 0) slot = (slot + 1) & mask;
-    keys[slot] = key;
-    targets[slot] = target;
+  /** Where a key is, or would be. */
+  function slotOf(key: number): number {
+    let slot = Math.imul(key, 0x9e3779b1) >>> shift;
+    for (;;) {
+      const found = keys[slot];
+      if (found === key || found === 0) return slot;
+      slot = (slot + 1) & mask;
+    }
   }
   return {
-    /** The target of an edge; 0 for none. */
-    get(key: number): number {
-      let slot = slotOf(key);
-      for (;;) {
-        const found = keys[slot];
-        if (found === key) return targets[slot]!;
-        if (found === 0) return NONE;
-        slot = (slot + 1) & mask;
+    /** The target of an edge; 0, to which no edge leads, for none. */
+    get: (key: number): number => targets[slotOf(key)]!,
+
+    /** The target of an edge, which is added where there is none. */
+    getOrAdd(key: number, target: number): number {
+      const slot = slotOf(key);
+      if (keys[slot] === 0) {
+        keys[slot] = key;
+        targets[slot] = target;
       }
+      return targets[slot]!;
     },
   };
 }
