@@ -33,10 +33,15 @@ interface Prefix {
   readonly orders: number[];
 }
 
-/** A prefix of which so many characters have been read. */
+/** A prefix of which so many characters have been read: with itself and all others an item of states. */
 interface Item {
-  readonly prefix: number;
+  readonly id: number;
+  readonly prefix: Prefix;
   readonly read: number;
+  /** With which groups of units it goes on; none for a prefix that is complete. */
+  readonly groups: readonly number[];
+  /** The item after one of those. */
+  readonly after: Item | undefined;
 }
 
 /** What the last character lets begin after it. */
@@ -47,10 +52,13 @@ interface State {
   readonly key: string;
   readonly items: readonly Item[];
   readonly last: Last;
-  /** The state after each group of units. */
-  readonly next: State[];
+  /** The state after each group of units that continues one of its items; after others comes the fresh state. */
+  grown: readonly (readonly [group: number, State])[];
+  /** Its place in the tables. */
+  number: number;
 }
 
+const NOTHING: readonly never[] = [];
 const ESCAPE_LETTERS = 'nrtbf';
 const JOINT = chars('_-');
 
@@ -58,18 +66,22 @@ const JOINT = chars('_-');
 export function prefixAutomaton(patterns: readonly Pattern[]): PrefixAutomaton {
   const prefixes = sharedPrefixes(patterns);
   const { samples, groupOf } = groupUnits(prefixes);
+  const begun = firstItems(prefixes, samples);
   const states = new Map<string, State>();
   /** The state with these items and those of another. */
   const intern: Intern = (items, rest, last) => {
-    const key = items.map(({ prefix, read }) => `,${prefix}:${read}`).join('') + (rest?.key ?? '');
+    let key = '';
+    for (const { id } of items) key += `,${id}`;
+    key += rest?.key ?? '';
     const known = states.get(last + key);
     if (known !== undefined) return known;
-    const state: State = { key, items: [...items, ...(rest?.items ?? [])], last, next: [] };
+    const all = rest === undefined ? items : [...items, ...rest.items];
+    const state: State = { key, items: all, last, grown: NOTHING, number: 0 };
     states.set(last + key, state);
     return state;
   };
-  /** The state after a character that continues nothing; of all that is needed, nearly everything. */
-  const fresh = samples.map((unit) => freshStates(prefixes, unit, intern));
+  /** The state after a character that continues nothing. */
+  const fresh = samples.map((unit, group) => freshStates(begun, unit, group, intern));
   const initial = intern([], undefined, 'open');
   const letters = new Map(
     [...ESCAPE_LETTERS].map((letter) => {
@@ -77,28 +89,23 @@ export function prefixAutomaton(patterns: readonly Pattern[]): PrefixAutomaton {
       return [unit, intern([], fresh[groupOf[unit]!]!.open, 'open')] as const;
     }),
   );
-  /** The groups of the units of a class. */
-  const groupsOf = memoized((set: CharClass) =>
-    samples.flatMap((unit, group) => (set[unit] === 1 ? [group] : [])),
-  );
   // A Map yields what is added while it is walked, too.
-  for (const { items, last, next } of states.values()) {
+  for (const state of states.values()) {
     const grown = new Map<number, Item[]>();
-    for (const { prefix, read } of items) {
-      const set = prefixes[prefix]!.classes[read];
-      for (const group of set === undefined ? [] : groupsOf(set)) {
-        const going = grown.get(group) ?? [];
-        going.push({ prefix, read: read + 1 });
-        grown.set(group, going);
+    for (const { groups, after } of state.items) {
+      for (const group of groups) {
+        const going = grown.get(group);
+        if (going === undefined) grown.set(group, [after!]);
+        else going.push(after!);
       }
     }
-    for (let group = 0; group < samples.length; group += 1) {
-      const begun = fresh[group]![last];
-      const going = grown.get(group);
-      next.push(going === undefined ? begun : intern(going, begun, begun.last));
-    }
+    if (grown.size === 0) continue;
+    state.grown = Array.from(grown, ([group, going]) => {
+      const rest = fresh[group]![state.last];
+      return [group, intern(going, rest, rest.last)];
+    });
   }
-  return tables(prefixes, [...states.values()], { initial, letters }, groupOf);
+  return tables([...states.values()], { initial, letters, fresh }, groupOf);
 }
 
 type Intern = (items: readonly Item[], rest: State | undefined, last: Last) => State;
@@ -148,13 +155,33 @@ function groupUnits(prefixes: readonly Prefix[]): { samples: number[]; groupOf: 
   return { samples, groupOf };
 }
 
-/** The states after this unit where no prefix was begun before it, by what stands before it. */
-function freshStates(prefixes: readonly Prefix[], unit: number, intern: Intern): Record<Last, State> {
+/** Of each prefix the item of which nothing has been read. */
+function firstItems(prefixes: readonly Prefix[], samples: readonly number[]): readonly Item[] {
+  const groupsOf = memoized((set: CharClass) =>
+    samples.flatMap((unit, group) => (set[unit] === 1 ? [group] : [])),
+  );
+  let id = 0;
+  return prefixes.map((prefix) => {
+    let item: Item | undefined;
+    for (let read = prefix.classes.length; read >= 0; read -= 1, id += 1) {
+      const groups = item === undefined ? NOTHING : groupsOf(prefix.classes[read]!);
+      item = { id, prefix, read, groups, after: item };
+    }
+    return item!;
+  });
+}
+
+/** The states after a unit of this group where no prefix was begun before it, by what stands before it. */
+function freshStates(
+  begun: readonly Item[],
+  unit: number,
+  group: number,
+  intern: Intern,
+): Record<Last, State> {
+  const going = begun.filter(({ groups }) => groups.includes(group));
   const after = (last: Last) => {
-    const begun = prefixes.flatMap(({ boundary, classes }, prefix) =>
-      classes[0]![unit] === 1 && mayBegin(boundary, last) ? [{ prefix, read: 1 }] : [],
-    );
-    return intern(begun, undefined, lastOf(unit));
+    const items = going.filter(({ prefix }) => mayBegin(prefix.boundary, last)).map((item) => item.after!);
+    return intern(items, undefined, lastOf(unit));
   };
   return { open: after('open'), word: after('word'), joint: after('joint') };
 }
@@ -170,31 +197,47 @@ function lastOf(unit: number): Last {
 }
 
 function tables(
-  prefixes: readonly Prefix[],
   states: readonly State[],
-  { initial, letters }: { readonly initial: State; readonly letters: ReadonlyMap<number, State> },
+  starts: {
+    readonly initial: State;
+    readonly letters: ReadonlyMap<number, State>;
+    readonly fresh: readonly Record<Last, State>[];
+  },
   groupOf: readonly number[],
 ): PrefixAutomaton {
-  const isHit = ({ prefix, read }: Item) => read === prefixes[prefix]!.classes.length;
-  const quiet = states.filter(({ items }) => !items.some(isHit));
-  const hitting = states.filter(({ items }) => items.some(isHit));
+  const { initial, letters, fresh } = starts;
+  const { quiet = [], hitting = [] } = Object.groupBy(states, ({ items }) =>
+    items.some(isHit) ? 'hitting' : 'quiet',
+  );
   const ordered = [...quiet, ...hitting];
-  const numbers = new Map(ordered.map((state, index) => [state, index]));
+  for (const [number, state] of ordered.entries()) state.number = number;
+  // Of most states nearly all is the fresh state: it is copied, and what differs is written over it.
+  const freshRow = memoized((last: Last) => Uint16Array.from(groupOf, (group) => fresh[group]![last].number));
+  const unitsOf = fresh.map((_, group) => groupOf.flatMap((of, unit) => (of === group ? [unit] : [])));
   const next = new Uint16Array(ordered.length * UNITS);
-  ordered.forEach((state, number) => {
-    const targets = state.next.map((target) => numbers.get(target)!);
-    for (let unit = 0; unit < UNITS; unit += 1) next[number * UNITS + unit] = targets[groupOf[unit]!]!;
-    next.fill(ordered.length, number * UNITS + BACKSLASH, number * UNITS + BACKSLASH + 1);
-    next.fill(ordered.length, number * UNITS + PERCENT, number * UNITS + PERCENT + 1);
-  });
-  const heldBy = (item: Item) => (prefixes[item.prefix]!.isSecret && !isHit(item) ? item.read : 0);
+  for (const { number, last, grown } of ordered) {
+    const row = next.subarray(number * UNITS, (number + 1) * UNITS);
+    row.set(freshRow(last));
+    for (const [group, after] of grown) for (const unit of unitsOf[group]!) row[unit] = after.number;
+    row[BACKSLASH] = ordered.length;
+    row[PERCENT] = ordered.length;
+  }
   return {
-    initial: numbers.get(initial)!,
+    initial: initial.number,
     next,
     escape: ordered.length,
-    afterLetter: new Map([...letters].map(([unit, state]) => [unit, numbers.get(state)!])),
+    afterLetter: new Map([...letters].map(([unit, { number }]) => [unit, number])),
     firstHit: quiet.length,
-    hits: hitting.map(({ items }) => items.filter(isHit).flatMap(({ prefix }) => prefixes[prefix]!.orders)),
+    hits: hitting.map(({ items }) => items.filter(isHit).flatMap(({ prefix }) => prefix.orders)),
     held: Uint8Array.from(ordered, ({ items }) => Math.max(0, ...items.map(heldBy))),
   };
+}
+
+/** Whether all of the prefix has been read. */
+function isHit({ after }: Item): boolean {
+  return after === undefined;
+}
+
+function heldBy({ prefix, read, after }: Item): number {
+  return prefix.isSecret && after !== undefined ? read : 0;
 }
