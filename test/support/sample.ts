@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 
@@ -27,4 +28,26 @@ export function chosen<T>(title: string, items: readonly T[], count: number): re
     places.add(Math.floor((state / 2 ** 32) * items.length));
   }
   return items.filter((_, index) => places.has(index));
+}
+
+/**
+ * Whole files, silently: in an order of the seed's as many as it takes for their costs to reach the budget, so that
+ * each has its turn, the dearest too.
+ */
+export function affordable(
+  title: string,
+  costs: Readonly<Record<string, number>>,
+  budget: number,
+  seed = SEED,
+): ReadonlySet<string> {
+  const placeOf = (file: string) => hash('sha256', `${title} ${seed} ${file}`);
+  const drawn = Object.keys(costs).sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  const taken = new Set<string>();
+  let spent = 0;
+  for (const file of drawn) {
+    if (spent >= budget && !isWhole) break;
+    spent += costs[file]!;
+    taken.add(file);
+  }
+  return taken;
 }
