@@ -34,12 +34,18 @@ interface Declared {
  * Finds the plugin folders (those with a `plugin.ts` or `plugin.js`) below `folders`, by name. Of two with one name the
  * first is taken.
  *
- * @throws ConfigurationError naming the folder: one that was asked for and is not there is a mistake in the
- * configuration.
+ * @throws ConfigurationError naming the folder: one that was asked for and is not there, or is a plugin itself, is a
+ * mistake in the configuration.
  */
 export async function findSources(folders: readonly string[]): Promise<ReadonlyMap<string, CodeSource>> {
   const sources = new Map<string, CodeSource>();
   for (const folder of folders) {
+    const itself = await entryFile(folder);
+    if (itself !== undefined) {
+      const above = path.dirname(path.resolve(folder));
+      const message = `${folder} is a plugin itself (${itself}): name the folder that holds it, ${above}`;
+      throw new ConfigurationError([{ name: 'SVC_PLUGIN_DIRS', message }]);
+    }
     for (const entry of await entriesOf(folder)) {
       const directory = path.resolve(folder, entry);
       const file = await entryFile(directory);

@@ -38,6 +38,14 @@ test('a plugin outside the package imports this very kernel, and the packages th
   t.is(module.define, definePlugin);
 });
 
+test("a plugin's own folder in the place of the one that holds it is refused with the way out", async (t) => {
+  const folder = await pluginFolder(t, { weather: minimal('weather') });
+  const own = path.join(folder, 'weather');
+  await t.throwsAsync(new PluginFolders([own]).loadAll(), {
+    message: `SVC_PLUGIN_DIRS: ${own} is a plugin itself (${own}/plugin.ts): name the folder that holds it, ${folder}`,
+  });
+});
+
 test('code that gateway.yaml is about to move elsewhere is not edited by that', async (t) => {
   const folder = await pluginFolder(t, {
     weather: minimal('weather'),
