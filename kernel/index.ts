@@ -32,7 +32,7 @@ export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/g
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export { type Ids, isUuid } from '../foundation/base/ids.ts';
 export { jsonExtent } from '../foundation/base/json-extent.ts';
-export { isJsonObject } from '../foundation/base/json-object.ts';
+export { isJsonObject, parsedJson } from '../foundation/base/json-object.ts';
 export { pointerPath, pointerSegment } from '../foundation/base/json-pointer.ts';
 export { compileSchema, type SchemaCheck, type SchemaOptions } from '../foundation/base/json-schema.ts';
 export { type Lazy, lazy } from '../foundation/base/lazy.ts';

@@ -1,3 +1,5 @@
+import { isJsonObject, parsedJson } from '../base/json-object.ts';
+
 /** One record of the audit log (specification 1, Audit log record; decisions 1.4). */
 export interface AuditEntry {
   /** UUID v7; writing an entry twice under one id writes it once. */
@@ -62,14 +64,8 @@ function tryEncode(entry: AuditEntry): string | undefined {
 
 /** The entry that a line of the journal holds, or `undefined` where the line is damaged. */
 export function decodeEntry(line: string): AuditEntry | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const entry = value as Record<string, unknown>;
+  const entry = parsedJson(line);
+  if (!isJsonObject(entry)) return undefined;
   const createdAt = new Date(entry.createdAt as number);
   if (typeof entry.id !== 'string' || Number.isNaN(createdAt.getTime())) return undefined;
   return { ...(entry as unknown as AuditEntry), createdAt };

@@ -1,3 +1,4 @@
+import { parsedJson } from '../base/json-object.ts';
 import { MODEL_PROVIDER_TOKENS } from './model-provider-tokens.ts';
 import type { CredentialKind } from './pattern.ts';
 import { createRedactor, type RedactionProgram, redactionProgram, type StreamRedactor } from './redactor.ts';
@@ -34,7 +35,7 @@ const NAME_TAIL = 64;
  * numbers, repeated names and spaces survive: parsing and writing again would change them.
  */
 export function redactJsonTextWith(redact: Redact, text: string): string {
-  if (!isJson(text)) return redact(text);
+  if (parsedJson(text) === undefined) return redact(text);
   let output = '';
   let copied = 0;
   let name: string | undefined;
@@ -80,15 +81,6 @@ function redactMember(redact: Redact, name: string | undefined, value: string): 
   const redacted = redact(lead + value);
   // A credential in the name itself moves the value; then the value stands alone.
   return redacted.startsWith(lead) ? redacted.slice(lead.length) : redact(value);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** All kinds that are redacted. Of two that begin at the same place, the earlier one gives the marker its name. */

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { isDiskFull, isSystemError } from '../../base/durable-file.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
+import { parsedJson } from '../../base/json-object.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { ByteRange } from '../objects.ts';
 
@@ -103,13 +104,8 @@ export function encodeTrailer(trailer: Trailer): Buffer {
  * file.
  */
 export function decodeTrailer(bytes: Buffer, fileSize: number): Trailer | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString('latin1'));
-  } catch {
-    return undefined;
-  }
-  const { object, size, etag, at, contentType } = Object(value) as Record<string, unknown>;
+  const value = Object(parsedJson(bytes.toString('latin1'))) as Record<string, unknown>;
+  const { object, size, etag, at, contentType } = value;
   if (object !== VERSION || size !== fileSize - TRAILER_BYTES) return undefined;
   if (typeof etag !== 'string' || typeof at !== 'number' || typeof contentType !== 'string') return undefined;
   return { size, etag, at, contentType };

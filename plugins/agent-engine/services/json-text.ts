@@ -1,4 +1,4 @@
-import { jsonExtent } from 'agent-gateway';
+import { jsonExtent, parsedJson } from 'agent-gateway';
 
 /**
  * What a text may hold: ten thousand tokens with twenty log probabilities each have as many parts, and are flat. 32 MiB
@@ -18,9 +18,5 @@ export function jsonIn(text: string): unknown {
     const { levels, parts } = jsonExtent(text);
     if (levels > MAX_LEVELS || parts > MAX_PARTS) return undefined;
   }
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return parsedJson(text);
 }

@@ -1,4 +1,4 @@
-import { type Clock, type Ids, readAnswer } from 'agent-gateway';
+import { type Clock, type Ids, parsedJson, readAnswer } from 'agent-gateway';
 import { signRequest } from '../rules/envelope.ts';
 import { publicKeyProblem } from '../rules/public-key.ts';
 import type { SigningKey } from './keys.ts';
@@ -62,7 +62,7 @@ export function createHubCalls(parts: {
     });
     return {
       status: response.status,
-      body: parsed((await readAnswer(response.body, MAX_ANSWER, 'the answer of the hub')).toString()),
+      body: parsedJson((await readAnswer(response.body, MAX_ANSWER, 'the answer of the hub')).toString()),
     };
   }
 
@@ -125,12 +125,4 @@ export function createHubCalls(parts: {
 
 function urlOf({ url }: JoinedHub, path: string): URL {
   return new URL(`${url.replace(/\/+$/, '')}${path}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { assertOutsideTransaction, isJsonObject, outbound, readAnswer } from 'agent-gateway';
+import { assertOutsideTransaction, isJsonObject, outbound, parsedJson, readAnswer } from 'agent-gateway';
 import type { Platform } from '../../contract.ts';
 import type { Addresses } from '../addresses.ts';
 import { ChannelErrors } from '../errors.ts';
@@ -82,12 +82,8 @@ export function createProviders(
 
 /** Leaves out the parser's message, which quotes the answer. */
 function parse(text: string): Answer {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error('the answer is no JSON');
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw new Error('the answer is no JSON');
   if (isJsonObject(value)) return value;
   throw new Error('the answer is no JSON object');
 }

@@ -1,4 +1,4 @@
-import { compileSchema, Type } from 'agent-gateway';
+import { compileSchema, parsedJson, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { SkillSummary } from '../../contract.ts';
 import { isSkillName } from './skill-text.ts';
@@ -50,12 +50,7 @@ export const EMPTY_MANIFEST: Manifest = { skills: new Map(), removed: new Set() 
 
 /** Reads a manifest. `newer`: a later version of the gateway wrote it. `damaged`: it is none. */
 export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return 'damaged';
-  }
+  const value = parsedJson(text);
   const { version } = (value ?? {}) as { readonly version?: unknown };
   if (Number.isInteger(version) && (version as number) > VERSION) return 'newer';
   if (checkFile(value).length > 0) return 'damaged';

@@ -1,4 +1,4 @@
-import type { Clock, Ids } from 'agent-gateway';
+import { type Clock, type Ids, parsedJson } from 'agent-gateway';
 import type { AgentTurnEvent } from '../../../agent-engine/contract.ts';
 
 /** Characters of all messages of a chat that are listed afterwards. The conversation stores them completely. */
@@ -67,7 +67,9 @@ export function createChatMessages({ clock, ids }: { readonly clock: Clock; read
         case 'reasoning':
           return [grown('', event.delta)];
         case 'tool_call': {
-          const call = { name: event.name, arguments: parsed(event.arguments), tool_call_id: event.id };
+          // The model writes them, and need not write JSON.
+          const given = parsedJson(event.arguments) ?? event.arguments;
+          const call = { name: event.name, arguments: given, tool_call_id: event.id };
           return [...closed(), completed(started('function_call', JSON.stringify(call)))];
         }
         case 'tool_result':
@@ -78,13 +80,4 @@ export function createChatMessages({ clock, ids }: { readonly clock: Clock; read
       }
     },
   };
-}
-
-/** The model writes arguments, which need not be JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

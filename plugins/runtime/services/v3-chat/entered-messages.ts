@@ -1,4 +1,4 @@
-import { type FieldError, isJsonObject, type UnreadBody } from 'agent-gateway';
+import { type FieldError, isJsonObject, parsedJson, type UnreadBody } from 'agent-gateway';
 import type { ChatMessage, ContentPart } from '../../../agent-engine/contract.ts';
 
 /** A message as the SDK sends it (`EnterMessage`). */
@@ -36,12 +36,7 @@ export function readMessages(entered: readonly EnteredMessage[]): readonly ChatM
 }
 
 function partsOf(text: string): readonly ContentPart[] | undefined {
-  let given: unknown;
-  try {
-    given = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const given = parsedJson(text);
   if (!Array.isArray(given)) return undefined;
   const parts = given.map(partOf);
   return parts.every((part) => part !== undefined) ? parts : undefined;

@@ -1,4 +1,4 @@
-import { type FieldError, KernelErrors, pointerPath } from 'agent-gateway';
+import { type FieldError, KernelErrors, parsedJson, pointerPath } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
 
 /** A client's answer to one of the open calls of a chat. */
@@ -59,10 +59,6 @@ function decisionOf(output: string, { type, fields }: Interrupt): Decision {
 
 /** Undefined for a text that is not the JSON of an object. */
 export function jsonObject(text: string): Record<string, unknown> | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined;
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
+  const value = text.trimStart().startsWith('{') ? parsedJson(text) : undefined;
+  return value as Record<string, unknown> | undefined;
 }
