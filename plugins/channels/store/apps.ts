@@ -12,17 +12,21 @@ export async function findAppByKey(
   return (await database.system().findOne(AppTable, { platform, appKey })) ?? undefined;
 }
 
+/** The rows of a tenant or, where none is given, of all. */
+export function rowsOf(
+  database: Pick<Database, 'system' | 'forTenant'>,
+  tenantId: string | undefined,
+): Pick<TenantEntityManager, 'findOne' | 'findAndCount'> {
+  return tenantId === undefined ? database.system() : database.forTenant(tenantId);
+}
+
 /** The app of an id, of this tenant or, where none is given, of any tenant. */
 export async function findApp(
   database: Pick<Database, 'system' | 'forTenant'>,
   id: string,
   tenantId: string | undefined,
 ): Promise<AppRow | undefined> {
-  const app =
-    tenantId === undefined
-      ? await database.system().findOne(AppTable, { id })
-      : await database.forTenant(tenantId).findOne(AppTable, { id });
-  return app ?? undefined;
+  return (await rowsOf(database, tenantId).findOne(AppTable, { id })) ?? undefined;
 }
 
 /** The app, which stays as it is until the transaction ends. */
@@ -37,10 +41,7 @@ export async function pageOfApps(
   page: Page,
 ): Promise<{ readonly apps: readonly AppRow[]; readonly total: number }> {
   const newest = { orderBy: { id: 'desc' }, ...page } as const;
-  const [apps, total] =
-    tenantId === undefined
-      ? await database.system().findAndCount(AppTable, {}, newest)
-      : await database.forTenant(tenantId).findAndCount(AppTable, {}, newest);
+  const [apps, total] = await rowsOf(database, tenantId).findAndCount(AppTable, {}, newest);
   return { apps, total };
 }
 

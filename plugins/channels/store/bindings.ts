@@ -1,4 +1,5 @@
 import type { Database, Page, TenantEntityManager } from 'agent-gateway';
+import { rowsOf } from './apps.ts';
 import { type BindingRow, BindingTable, SessionTable } from './tables.ts';
 
 /** Which bindings are asked for; an absent member does not narrow. */
@@ -15,10 +16,7 @@ export async function pageOfBindings(
 ): Promise<{ readonly bindings: readonly BindingRow[]; readonly total: number }> {
   const where = channelAppId === undefined ? {} : { channelAppId };
   const newest = { orderBy: { id: 'desc' }, ...page } as const;
-  const [bindings, total] =
-    tenantId === undefined
-      ? await database.system().findAndCount(BindingTable, where, newest)
-      : await database.forTenant(tenantId).findAndCount(BindingTable, where, newest);
+  const [bindings, total] = await rowsOf(database, tenantId).findAndCount(BindingTable, where, newest);
   return { bindings, total };
 }
 
@@ -28,11 +26,7 @@ export async function findBinding(
   id: string,
   tenantId: string | undefined,
 ): Promise<BindingRow | undefined> {
-  const binding =
-    tenantId === undefined
-      ? await database.system().findOne(BindingTable, { id })
-      : await database.forTenant(tenantId).findOne(BindingTable, { id });
-  return binding ?? undefined;
+  return (await rowsOf(database, tenantId).findOne(BindingTable, { id })) ?? undefined;
 }
 
 /**
