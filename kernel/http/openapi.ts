@@ -2,11 +2,11 @@ import type { TSchema } from 'typebox';
 import { toOpenApiContent, toOpenApiSchema } from '../../foundation/base/openapi-schema.ts';
 import { Type } from '../../foundation/base/type.ts';
 import { BODY_TYPES } from '../../foundation/http/body.ts';
+import { METHODS } from '../../foundation/http/node-http.ts';
 import { paramNames } from '../../foundation/http/path-pattern.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { type CredentialKind, describedAccess, securitySchemes } from './openapi-access.ts';
 import { answersOf, membersOf, sharedAnswers } from './openapi-answers.ts';
-import { mountedPaths } from './openapi-mounts.ts';
 
 /** An OpenAPI 3.0 document. */
 export interface OpenApiDocument {
@@ -136,5 +136,39 @@ function parametersOf(schema: TSchema | undefined, place: string, isRequired: bo
           schema: described,
         };
       })
+  );
+}
+
+type PathItem = Readonly<Record<string, unknown>>;
+
+/**
+ * What the document says of mounted routers: their own words and the access rule, or that they answer below a prefix.
+ */
+function mountedPaths(
+  routes: readonly CompiledRoute[],
+  schemes: readonly string[],
+): Readonly<Record<string, PathItem>> {
+  return Object.fromEntries(
+    routes.flatMap((route) => {
+      const { openapi, pattern, summary } = route;
+      if (openapi === undefined) return [];
+      const prefix = pattern.slice(0, -'/{rest*}'.length);
+      const items = Object.entries(openapi);
+      if (items.length === 0) return [[prefix || '/', { summary, description: BELOW }]];
+      return items.map(([path, item]) => [`${prefix}${path}`, withAccess(item, route, schemes)]);
+    }),
+  );
+}
+
+const BELOW = 'A router answers here and below, and says no more of its paths.';
+
+function withAccess(item: PathItem, { access, owner }: CompiledRoute, schemes: readonly string[]): PathItem {
+  return Object.fromEntries(
+    Object.entries(item).map(([method, operation]) => {
+      const verb = method.toUpperCase();
+      if (!METHODS.includes(verb)) return [method, operation];
+      const { members } = describedAccess(access, verb, schemes, access.kind !== 'public');
+      return [method, { tags: [owner], ...(operation as object), ...members }];
+    }),
   );
 }

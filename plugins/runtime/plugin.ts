@@ -45,8 +45,13 @@ import { reportedTurns } from './services/chat/reported-turns.ts';
 import { createConversations } from './services/conversations.ts';
 import { drainChats } from './services/detached-chats.ts';
 import { endWithCredential } from './services/end-with-credential.ts';
-import { createFiles, FileContents, fileReferences, removeContents } from './services/files/files.ts';
-import { retainedFiles } from './services/files/retained-files.ts';
+import {
+  createFiles,
+  FileContents,
+  fileReferences,
+  removeContents,
+  retainedFiles,
+} from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
 import { retainedConversations } from './services/retained-conversations.ts';
 import { createConversationMessages } from './services/v3-chat/conversation-messages.ts';

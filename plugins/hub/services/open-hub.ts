@@ -1,13 +1,14 @@
 import { createSeal, type Logger, type Scope } from 'agent-gateway';
 import type { GeneExchange, HubAddresses, SharingPolicies } from '../../evolution/contract.ts';
 import type { HubSettings } from '../config.ts';
+import { contentOf, sayingsOf } from '../rules/hub-gene.ts';
 import { createDeliveryStore } from '../store/deliveries.ts';
-import { createGeneStore } from '../store/genes.ts';
+import { createGeneStore, type GeneStore } from '../store/genes.ts';
 import { createKeyStore } from '../store/keys.ts';
 import { createNodeStore } from '../store/nodes.ts';
 import { createSubscriptionStore } from '../store/subscriptions.ts';
+import type { EventRow } from '../store/tables.ts';
 import { createAnnouncements } from './announcements.ts';
-import { createApply } from './apply.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEnvelopes } from './envelopes.ts';
 import { createEvents } from './events.ts';
@@ -164,5 +165,27 @@ export async function openHub(parts: {
       await deliveries.expire(new Date(now - KEEP_DEAD_MS), new Date(now - KEEP_EVENTS_MS), signal);
     },
     close,
+  };
+}
+
+/**
+ * Makes the function that applies an event of the network to this gateway: it offers a promoted gene to the tenants
+ * that consume, and withdraws a revoked one from all tenants that have it. A node can revoke only what it alone has
+ * learned: a content that another node has promoted as well stays. Of what another hub delivers, that hub knows it.
+ */
+function createApply(parts: {
+  readonly exchange: GeneExchange;
+  readonly genes: Pick<GeneStore, 'isHeldByOthers'>;
+}): (event: EventRow) => Promise<void> {
+  const { exchange, genes } = parts;
+  return async ({ type, gene: reported, nodeId, stillPromoted }) => {
+    if (type === 'gene_promoted') {
+      await exchange.offerToAll([reported]);
+      return;
+    }
+    const kept = stillPromoted?.split(',');
+    for (const { said, gene } of sayingsOf(reported))
+      if (!kept?.includes(said) && !(await genes.isHeldByOthers(nodeId, contentOf(gene))))
+        await exchange.withdraw([gene]);
   };
 }

@@ -14,7 +14,6 @@ import {
 } from 'agent-gateway';
 import { cacheControl } from '../services/cache-rule.ts';
 import type { Find, Representation, Representations } from '../services/representations.ts';
-import { SECURITY_HEADERS } from '../services/security-headers.ts';
 
 /** The errors of pages, apart from a missing one. */
 const PageErrors = defineErrors({
@@ -35,6 +34,20 @@ const RequestHeaders = Type.Object({
   'if-unmodified-since': Type.Optional(Type.String()),
   range: Type.Optional(Type.String({ description: 'One range of bytes' })),
 });
+
+/**
+ * The headers of every file. Scripts and styles come from files of this origin alone, nothing inline and nothing
+ * evaluated; no other site can frame the pages, share a window with them, or embed their files.
+ */
+const SECURITY_HEADERS = {
+  'content-security-policy':
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const;
 
 /** The headers that come with the content. */
 const AnswerHeaders = Type.Object({

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Clock, KernelErrors, type Logger } from 'agent-gateway';
+import { lookup } from 'mrmime';
 import { acceptedCodings, CODINGS, type Coding } from './content-coding.ts';
-import { contentType, isCompressible } from './content-type.ts';
 import { createDigests } from './digests.ts';
 import { FileBody } from './file-body.ts';
 import type { Folder, OpenFile } from './folder.ts';
@@ -137,4 +137,20 @@ async function closedOnFailure<T>(file: OpenFile, work: () => Promise<T>): Promi
     await file.handle.close();
     throw failure;
   }
+}
+
+const IS_TEXT =
+  /^(?:text\/|application\/(?:javascript|json|xml|manifest\+json)|[a-z]+\/[\w.-]+\+(?:json|xml)$)/;
+const SHRINKS =
+  /^(?:application\/(?:wasm|vnd\.ms-fontobject)|font\/(?:ttf|otf|collection)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))/;
+
+/** The content type of a file, by its name; `application/octet-stream` for an unknown ending. Pure. */
+function contentType(name: string): string {
+  const type = lookup(name) ?? 'application/octet-stream';
+  return IS_TEXT.test(type) ? `${type}; charset=utf-8` : type;
+}
+
+/** Whether such content becomes smaller; images, films, archives and web fonts are small already. Pure. */
+function isCompressible(type: string): boolean {
+  return IS_TEXT.test(type) || SHRINKS.test(type);
 }

@@ -11,6 +11,9 @@ import {
   ObjectErrors,
   type Objects,
   type Page,
+  RETRY_RACES,
+  type RetainedRecords,
+  rowsByTenant,
   type StoredObjects,
   type TenantEntityManager,
   Type,
@@ -310,4 +313,28 @@ function isText(head: Uint8Array): boolean {
   } catch {
     return false;
   }
+}
+
+/** Uploaded files, which are deleted with their contents. */
+export function retainedFiles(
+  database: Pick<Database, 'forTenant' | 'system'>,
+  files: Pick<Files, 'removeBefore'>,
+): RetainedRecords {
+  return {
+    name: 'files',
+    summary: 'Uploaded files, by the time of their upload, with their contents',
+    sizes: () => rowsByTenant(database, FileEntity),
+    count: (tenantId, before) =>
+      database
+        .forTenant(tenantId)
+        .count(FileEntity, before === undefined ? {} : { createdAt: { $lt: before } }),
+    async *deleteBefore(tenantId, before, signal) {
+      const entities = database.forTenant(tenantId);
+      for (let deleted = -1; deleted !== 0; ) {
+        signal.throwIfAborted();
+        deleted = await entities.transaction((inside) => files.removeBefore(inside, before), RETRY_RACES);
+        yield deleted;
+      }
+    },
+  };
 }
