@@ -183,15 +183,9 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       schema: { ...exchange, body: ChatBody },
       handle: async (call) => {
         const { agent_id, session_id, message, background: isBackground = false } = call.body;
-        const mode = modeOf(call);
-        const style = { mode, isBackground };
-        const begun = await chats.stream(
-          chatCallOf(call, session_id, call.headers),
-          agent_id,
-          message,
-          style,
-        );
-        return answer(chats, call, begun, mode);
+        const style = { mode: modeOf(call), isBackground };
+        const chat = chatCallOf(call, session_id, call.headers);
+        return answer(chats, call, await chats.stream(chat, agent_id, message, style), style.mode);
       },
     }),
     route({
@@ -227,15 +221,9 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       schema: { ...exchange, body: ResumeBody },
       handle: async (call) => {
         const { session_id, input, background: isBackground = false } = call.body;
-        const mode = modeOf(call);
-        const style = { mode, isBackground };
-        const begun = await chats.resume(
-          chatCallOf(call, session_id, call.headers),
-          placeOf(call.body),
-          input,
-          style,
-        );
-        return answer(chats, call, begun, mode);
+        const style = { mode: modeOf(call), isBackground };
+        const chat = chatCallOf(call, session_id, call.headers);
+        return answer(chats, call, await chats.resume(chat, placeOf(call.body), input, style), style.mode);
       },
     }),
     route({
