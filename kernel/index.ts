@@ -44,7 +44,7 @@ export {
   type OfferName,
   offerNamed,
 } from '../foundation/base/offers.ts';
-export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
+export { IdParams, type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
 export { createPauses, mapWithPauses, type Pauses } from '../foundation/base/pauses.ts';
 export { type RecentMap, recentMap } from '../foundation/base/recent-map.ts';
 export { refusing, requireSound, type UnreadBody } from '../foundation/base/refusing.ts';

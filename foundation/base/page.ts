@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { Type } from './type.ts';
+import { AnyId } from './wire.ts';
 
 /** The query of a list: `limit` and `offset` (decisions, Conventions). */
 export type PageQuery = Static<ReturnType<typeof pageQuery>>;
@@ -18,7 +19,10 @@ export function pageQuery(options: { defaultLimit: number }) {
   });
 }
 
-/** The page that a query asks for; a `limit` above the maximum is the maximum. */
-export function pageOf(query: { limit: number; offset: number }, maximum: number): Page {
+/** The page that a query asks for; a `limit` above the maximum is the maximum. Default maximum: 500 records. */
+export function pageOf(query: { limit: number; offset: number }, maximum = 500): Page {
   return { limit: Math.min(query.limit, maximum), offset: query.offset };
 }
+
+/** The `{id}` of a path. A text that is not one of our ids is unknown, not malformed: 404. */
+export const IdParams = Type.Object({ id: AnyId });

@@ -1,6 +1,7 @@
 import {
   access,
   fromWire,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -17,9 +18,6 @@ import {
 import { appProblems } from '../services/app-rules.ts';
 import type { Channels } from '../services/open-channels.ts';
 import { AppSchema, BindingSchema, PlatformName, toApp, toBinding } from '../services/records.ts';
-
-/** Records of a page at most. */
-const MAX_PAGE = 500;
 
 const reference = (use: string) =>
   Type.Optional(
@@ -89,9 +87,6 @@ const LinkSchema = Type.Object({
   expires_at: Timestamp,
 });
 
-/** A text that is not one of our ids is unknown, not malformed: 404. */
-const params = Type.Object({ id: Type.String() });
-
 const toNewApp = fromWire(NewAppBody);
 const toChanges = fromWire(AppChangesBody);
 
@@ -113,7 +108,7 @@ export function appRoutes(channels: () => Promise<Pick<Channels, 'apps' | 'login
       summary: 'List channel apps: of all tenants for operators, of your own for others',
       schema: { query: AppQuery, responses: { 200: listOf('channel_apps', AppSchema) } },
       handle: async ({ identity, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const { apps, total } = await (await channels()).apps.list(identity, query.tenant_id, page);
         return { channel_apps: apps.map(toApp), total, ...page };
       },
@@ -139,7 +134,7 @@ export function appRoutes(channels: () => Promise<Pick<Channels, 'apps' | 'login
       path: ONE,
       summary:
         'Change a channel app; absent fields stay as they are. One that is disabled ends its cookie sessions',
-      schema: { params, body: AppChangesBody, responses: { 200: AppSchema } },
+      schema: { params: IdParams, body: AppChangesBody, responses: { 200: AppSchema } },
       refuse: refusing(changeProblems),
       handle: async (call) => {
         requireSound(changeProblems(call.body));
@@ -154,7 +149,7 @@ export function appRoutes(channels: () => Promise<Pick<Channels, 'apps' | 'login
       method: 'DELETE',
       path: ONE,
       summary: 'Delete a channel app with its bindings, links and cookie sessions',
-      schema: { params, responses: { 204: null } },
+      schema: { params: IdParams, responses: { 204: null } },
       handle: async (call) => {
         const app = await (await channels()).apps.remove(call.identity, call.params.id);
         call.audit({ changes: { channel_app_id: app.id, tenant_id: app.tenantId, deleted: true } });
@@ -166,7 +161,7 @@ export function appRoutes(channels: () => Promise<Pick<Channels, 'apps' | 'login
       method: 'POST',
       path: `${ONE}/links`,
       summary: 'Make a link for one login within 10 minutes',
-      schema: { params, responses: { 201: LinkSchema } },
+      schema: { params: IdParams, responses: { 201: LinkSchema } },
       handle: async (call) => {
         const { id } = call.params;
         const { url, challenge, expiresAt } = await (await channels()).logins.makeLink(call.identity, id);
@@ -190,7 +185,7 @@ export function bindingRoutes(channels: () => Promise<Pick<Channels, 'bindings'>
         'List channel bindings, revoked ones too: of all tenants for operators, of your own for others',
       schema: { query: BindingQuery, responses: { 200: listOf('channel_bindings', BindingSchema) } },
       handle: async ({ identity, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const filter = { tenantId: query.tenant_id, channelAppId: query.channel_app_id };
         const { bindings, total } = await (await channels()).bindings.list(identity, filter, page);
         return { channel_bindings: bindings.map(toBinding), total, ...page };
@@ -201,7 +196,7 @@ export function bindingRoutes(channels: () => Promise<Pick<Channels, 'bindings'>
       method: 'DELETE',
       path: `${path}/{id}`,
       summary: 'Revoke a channel binding, and end the cookie sessions of its user',
-      schema: { params, responses: { 204: null } },
+      schema: { params: IdParams, responses: { 204: null } },
       handle: async (call) => {
         const binding = await (await channels()).bindings.revoke(call.identity, call.params.id);
         call.audit({

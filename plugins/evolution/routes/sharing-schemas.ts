@@ -1,9 +1,8 @@
-import { AnyId, expectsNumber, Id, ifMatchHeader, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
+import { expectsNumber, Id, ifMatchHeader, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
 import { SHARING_MODES } from '../contract.ts';
 import type { Change } from '../services/sharing/add-version.ts';
 import { NAME_LENGTH, REASON_LENGTH } from '../store/tables.ts';
 
-export const MAX_PAGE = 500;
 const Mode = Type.Enum([...SHARING_MODES], { examples: ['anonymous'] });
 const VersionNumber = Type.Integer({ description: '0 where no policy has been written', examples: [3] });
 const MAX_VERSION = 2 ** 31 - 1;
@@ -24,7 +23,6 @@ const Signature = {
   reason: textOrNull({ description: 'Why' }),
 };
 
-export const IdParams = Type.Object({ id: AnyId });
 export const HistoryQuery = pageQuery({ defaultLimit: 50 });
 export const IfMatch = ifMatchHeader('the version');
 export const ETag = Type.Object({

@@ -2,6 +2,7 @@ import {
   access,
   type Call,
   type FieldError,
+  IdParams,
   livingTenant,
   pageOf,
   type Route,
@@ -93,7 +94,7 @@ export function globalSharingRoutes(sharing: Sharing): readonly Route[] {
       summary: 'List the versions of the global sharing policy, newest first; for operators',
       schema: { query: schemas.HistoryQuery, responses: { 200: schemas.GlobalHistory } },
       handle: async ({ query }) => {
-        const page = pageOf(query, schemas.MAX_PAGE);
+        const page = pageOf(query);
         const [rows, total] = await sharing.globalHistory(page);
         return { entries: rows.map(toGlobal), total, ...page };
       },
@@ -144,7 +145,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
     return answer(toTenant(to.tenantId, await globalMode(), to));
   };
   const answers = { responses: { 200: schemas.TenantPolicy }, answerHeaders: schemas.ETag };
-  const params = schemas.IdParams;
+  const params = IdParams;
   return [
     route({
       ...tenantWide,
@@ -188,7 +189,7 @@ export function tenantSharingRoutes(sharing: Sharing, tenants: Pick<Tenants, 'ge
       schema: { params, query: schemas.HistoryQuery, responses: { 200: schemas.TenantHistory } },
       handle: async ({ identity, params: { id }, query }) => {
         await reachedTenant(tenants, identity, id);
-        const page = pageOf(query, schemas.MAX_PAGE);
+        const page = pageOf(query);
         const mode = await globalMode();
         const [rows, total] = await sharing.tenantHistory(id, page);
         return { entries: rows.map((row) => toTenant(id, mode, row)), total, ...page };

@@ -109,7 +109,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       summary: 'List the nodes, those seen last first',
       schema: { query: pageQuery({ defaultLimit: 100 }), responses: { 200: schemas.Nodes } },
       handle: async (call) => {
-        const page = pageOf(call.query, schemas.MAX_PAGE);
+        const page = pageOf(call.query);
         const registry = await nodes();
         const [rows, total] = await registry.list(page);
         const owner = findOwner(call, gate);

@@ -1,8 +1,6 @@
 import { AnyId, type FieldError, Id, listOf, Timestamp, Type, type UnreadBody } from 'agent-gateway';
 import { publicKeyProblem } from '../rules/public-key.ts';
 
-/** Entries of a page at most. */
-export const MAX_PAGE = 500;
 const MAX_URL = 2_048;
 const CAPABILITY = 'must be 1 to 64 printable characters of ASCII, without spaces';
 

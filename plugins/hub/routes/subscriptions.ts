@@ -78,7 +78,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
         responses: { 200: schemas.SubscriptionList },
       },
       handle: async (call) => {
-        const page = pageOf(call.query, schemas.MAX_PAGE);
+        const page = pageOf(call.query);
         const [rows, total] = await (await subscriptions()).list(reachOf(call, gate), page);
         return { subscriptions: rows.map(toSubscription), total, ...page };
       },
@@ -120,7 +120,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
         responses: { 200: schemas.DeadLetters },
       },
       handle: async (call) => {
-        const page = pageOf(call.query, schemas.MAX_PAGE);
+        const page = pageOf(call.query);
         const reach = reachOf(call, gate);
         const [rows, total] = await (await subscriptions()).deadLetters(reach, call.params.id, page);
         return { dead_letters: rows.map(toLetter), total, ...page };

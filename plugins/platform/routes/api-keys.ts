@@ -1,6 +1,7 @@
 import {
   access,
   Id,
+  IdParams,
   KernelErrors,
   listOf,
   type NewApiKey,
@@ -25,7 +26,7 @@ import {
   tenantOfNewKey,
   type WantedKey,
 } from '../services/key-administration.ts';
-import { done, IdParams, MAX_PAGE, Name } from './common.ts';
+import { done, Name } from './common.ts';
 
 const Word = Type.String({ maxLength: 100 });
 
@@ -157,7 +158,7 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       summary: 'List API keys, revoked ones too: of all tenants for operators, of your own for others',
       schema: { query: KeyQuery, responses: { 200: listOf('api_keys', ApiKey) } },
       handle: async ({ identity, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const { records, total } = await keys.list(identity, { ...page, q: query.q });
         return { api_keys: records.map(toApiKey), total, ...page };
       },
@@ -193,7 +194,7 @@ export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
         responses: { 200: listOf('api_keys', ApiKey) },
       },
       handle: async ({ identity, params, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const { records, total } = await keys.list(identity, { ...page, q: query.q }, params.id);
         return { api_keys: records.map(toApiKey), total, ...page };
       },

@@ -1,4 +1,4 @@
-import { AnyId, type Reply, reply, Type } from 'agent-gateway';
+import { type Reply, reply, Type } from 'agent-gateway';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
 export const Name = Type.String({
@@ -9,12 +9,6 @@ export const Name = Type.String({
   description: 'Without control characters',
   examples: ['Acme'],
 });
-
-/** The `{id}` of a path. A text that is not one of our ids is unknown, not malformed: 404. */
-export const IdParams = Type.Object({ id: AnyId });
-
-/** Records of a page at most. */
-export const MAX_PAGE = 500;
 
 /** The content type of Markdown that is answered. */
 export const MARKDOWN = 'text/markdown; charset=utf-8';

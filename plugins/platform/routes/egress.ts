@@ -8,6 +8,7 @@ import {
   EGRESS_DENIED,
   fromWire,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -22,7 +23,7 @@ import {
 import type { Static } from 'typebox';
 import type { EgressAdministration } from '../services/egress-administration.ts';
 import { refusePeriod, searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { done, IdParams, MAX_PAGE } from './common.ts';
+import { done } from './common.ts';
 
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
@@ -133,7 +134,7 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
       summary: 'List egress rules: of all tenants for operators, of your own for others',
       schema: { query: EgressRuleQuery, responses: { 200: listOf('rules', EgressRuleSchema) } },
       handle: async ({ identity, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const { records, total } = await rules.list(identity, query.tenant_id, page);
         return { rules: records.map(toEgressRule), total, ...page };
       },

@@ -4,6 +4,7 @@ import {
   access,
   fromWire,
   Id,
+  IdParams,
   listOf,
   nullable,
   pageOf,
@@ -17,7 +18,6 @@ import {
   toWire,
 } from 'agent-gateway';
 import type { Receipt, Receipts } from '../../records/contract.ts';
-import { IdParams, MAX_PAGE } from './common.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);
 const Exactly = Type.String({
@@ -81,7 +81,7 @@ export function executionReceiptRoutes(receipts: Receipts): readonly Route[] {
       schema: { query: ReceiptQuery, responses: { 200: listOf('execution_receipts', ExecutionReceipt) } },
       answerType: 'application/json; charset=utf-8',
       handle: async (call) => {
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const found = await receipts.list(call.entities(), toReceiptFilter(call.query), page);
         const text = written({ total: found.total, ...page }, found.receipts);
         const document = Readable.from(text, { objectMode: false });

@@ -11,7 +11,7 @@ import {
   toWire,
 } from 'agent-gateway';
 import { type Memories, MemoryErrors, ProfileErrors, type Profiles, userOf } from '../../records/contract.ts';
-import { done, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText } from './common.ts';
+import { done, MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
 
 /** A memory as clients see it (specification 1, Memory entry). */
 const MemorySchema = Type.Object({
@@ -54,7 +54,7 @@ export function memoryRoutes(memories: Memories): readonly Route[] {
         responses: { 200: listOf('memories', MemorySchema) },
       },
       handle: async (call) => {
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const found = await memories.list(call.entities(), userOf(call), page);
         return { memories: found.memories.map(toMemory), total: found.total, ...page };
       },

@@ -21,7 +21,6 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
-import { MAX_PAGE } from './common.ts';
 
 /** Prices are stored with nine decimals; a smaller one would be stored as 0. */
 const SMALLEST = 1e-9;
@@ -115,11 +114,11 @@ export function pricingRuleRoutes(pricing: PricingRules): readonly Route[] {
       path: PATH,
       summary: 'List the prices of models, the latest changed first',
       schema: {
-        query: pageQuery({ defaultLimit: MAX_PAGE }),
+        query: pageQuery({ defaultLimit: 500 }),
         responses: { 200: listOf('pricing_rules', PricingRuleSchema) },
       },
       handle: async ({ query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const { rules, total } = await pricing.list(page);
         return { pricing_rules: rules.map(toPricingRule), total, ...page };
       },

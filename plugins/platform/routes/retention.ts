@@ -3,6 +3,7 @@ import {
   type FieldError,
   formatDuration,
   Id,
+  IdParams,
   listOf,
   nullable,
   pageOf,
@@ -17,7 +18,7 @@ import {
 import type { Static } from 'typebox';
 import { FOREVER, parseKeep, type RetentionInForce } from '../../records/contract.ts';
 import type { RetentionAdministration } from '../services/retention-administration.ts';
-import { done, IdParams } from './common.ts';
+import { done } from './common.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Tenants of a page at most: each has its records counted. */

@@ -1,11 +1,11 @@
-import { access, fromWire, Id, nullable, type Route, route, Type, toWire } from 'agent-gateway';
+import { access, fromWire, Id, IdParams, nullable, type Route, route, Type, toWire } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { SandboxPolicy } from '../../agent-engine/contract.ts';
 import type {
   PolicyInForce,
   SandboxPolicyAdministration,
 } from '../services/sandbox-policy-administration.ts';
-import { done, IdParams } from './common.ts';
+import { done } from './common.ts';
 
 const ToolName = Type.String({
   pattern: '^[a-zA-Z0-9_-]{1,64}$',

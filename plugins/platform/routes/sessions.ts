@@ -2,6 +2,7 @@ import {
   AnyId,
   access,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -25,7 +26,7 @@ import {
   type Turns,
 } from '../../records/contract.ts';
 import { ContentPart, ToolCall } from './chat-schemas.ts';
-import { done, IdParams, MAX_PAGE } from './common.ts';
+import { done } from './common.ts';
 
 /** Messages of one answer at most; clients request older ones with `before`. */
 const MAX_MESSAGES = 1_000;
@@ -124,7 +125,7 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
       summary: 'List sessions, the last used first: your own, for administrators those of the tenant',
       schema: { query: SessionQuery, responses: { 200: listOf('sessions', SessionSchema) } },
       handle: async (call) => {
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const filter = { userId: call.query.user_id, q: call.query.q };
         const found = await sessions.list(call.entities(), readerOf(call), filter, page);
         return { sessions: found.sessions.map(toSession), total: found.total, ...page };

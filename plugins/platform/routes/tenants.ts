@@ -2,6 +2,7 @@ import {
   access,
   fromWire,
   Id,
+  IdParams,
   listOf,
   nullable,
   PLANS,
@@ -20,7 +21,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
-import { IdParams, MAX_PAGE, Name } from './common.ts';
+import { Name } from './common.ts';
 
 /** Far above what one gateway can serve; the limit keeps the value inside the column's 32 bits. */
 const MAX_LIMIT = 1_000_000;
@@ -130,7 +131,7 @@ export function tenantRoutes(tenants: TenantAdministration): readonly Route[] {
       summary: 'List tenants: all for operators, your own for others',
       schema: { query: ListQuery, responses: { 200: listOf('tenants', Tenant) } },
       handle: async ({ identity, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const { records, total } = await tenants.list(identity, page, query.include_deleted ?? false);
         return { tenants: records.map(toTenant), total, ...page };
       },

@@ -16,7 +16,6 @@ import {
 } from 'agent-gateway';
 import { isTenantAdmin, type UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
-import { MAX_PAGE } from './common.ts';
 import {
   AdminUsageQuery,
   AdminUsageReport,
@@ -71,7 +70,7 @@ export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route
       handle: async (call) => {
         const { session_id, request_id } = call.query;
         requireSound(detailProblems(call.query));
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         // A session belongs to an identity and its `X-Svc-User-Id`; administrators of the tenant see all.
         const identityId = isTenantAdmin(call.identity) ? undefined : call.identity.id;
         const reader = { userId: call.userId, identityId };
@@ -129,7 +128,7 @@ export function adminUsageRoutes(usage: UsageAdministration, clock: Clock): read
       schema: { query: TenantUsageQuery, responses: { 200: TenantUsages } },
       refuse: refuseUsagePeriod,
       handle: async ({ identity, query }) => {
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         const period = toUsagePeriod(query, clock.now());
         const { tenants, total } = await usage.byTenant(identity, period, page);
         return { period: toPeriod(period), tenants: tenants.map(toTenantUsage), total, ...page };

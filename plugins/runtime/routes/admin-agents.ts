@@ -16,7 +16,6 @@ import {
   agentCaller,
   MAX_DEFINITION,
 } from '../services/admin/agent-definitions.ts';
-import { MAX_PAGE } from './common.ts';
 
 const YAML = 'apiVersion: svc/v1\nkind: Agent\nmetadata: { name: clerk }\nspec: { type: chat_model_agent }\n';
 
@@ -92,7 +91,7 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       summary: 'List the definitions of agents: the tenant’s own, newest first, then those of agents.d',
       schema: { query, responses: { 200: listOf('agents', AgentRecord) } },
       handle: async (call) => {
-        const { limit, offset } = pageOf(call.query, MAX_PAGE);
+        const { limit, offset } = pageOf(call.query);
         const all = await agents.list(agentCaller(call.identity));
         const shown = all.slice(offset, offset + limit).map(recordOf);
         return { agents: shown, total: all.length, limit, offset };

@@ -15,7 +15,6 @@ import { type McpServerInfo, McpServerSpec, mcpServerProblems } from '../../agen
 import type { McpAdministration } from '../services/admin/mcp-servers.ts';
 import { requireOperator } from '../services/admin/operator.ts';
 import { ResourceName } from '../services/admin/resource-name.ts';
-import { MAX_PAGE } from './common.ts';
 
 /** An MCP server (decisions 3.2), as the kind McpServer describes it. */
 const Server = Type.Object(
@@ -55,7 +54,7 @@ export function mcpRoutes(servers: McpAdministration): readonly Route[] {
       summary: 'List the MCP servers of the deployment, by name; operators see where they are',
       schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: listOf('servers', Server) } },
       handle: (call) => {
-        const { limit, offset } = pageOf(call.query, MAX_PAGE);
+        const { limit, offset } = pageOf(call.query);
         const all = servers.list();
         const page = all.slice(offset, offset + limit);
         const shown = isOperator(call.identity) ? page : page.map(forTenants);

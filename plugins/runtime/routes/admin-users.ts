@@ -1,6 +1,7 @@
 import {
   access,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -12,7 +13,6 @@ import {
 } from 'agent-gateway';
 import type { Users, UserWithKey } from '../services/admin/users.ts';
 import { EMAIL_LENGTH, type StoredUser } from '../store/users.ts';
-import { IdParams, MAX_PAGE } from './common.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 200, examples: ['Anna'] });
 const Email = Type.String({
@@ -85,7 +85,7 @@ export function userRoutes(users: Users): readonly Route[] {
       summary: 'List users, newest first',
       schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: listOf('users', UserRecord) } },
       handle: async (call) => {
-        const asked = pageOf(call.query, MAX_PAGE);
+        const asked = pageOf(call.query);
         const { users: found, total } = await users.list(call.tenant.id, asked);
         return { users: found.map(userRecord), total, ...asked };
       },

@@ -18,7 +18,6 @@ import { CHAT_HEADERS, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
 import type { BegunChat, Chats } from '../services/chat/chats.ts';
 import type { StreamMode } from '../services/chat/stream-format.ts';
-import { MAX_PAGE } from './common.ts';
 
 /** The header of an answer that holds its session's id. */
 const SESSION_HEADER = 'x-svc-session-id';
@@ -245,7 +244,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       description: 'A page is counted in sessions, as `total` is: those of a session come together.',
       schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: WaitingList } },
       handle: async (call) => {
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const { states, total } = await chats.waitingAnywhere(call.entities(), readerOf(call), page);
         const interrupts = states.flatMap(({ interrupts, ...state }) =>
           interrupts.map((one) => ({ ...one, ...state })),

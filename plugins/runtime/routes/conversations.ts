@@ -2,6 +2,7 @@ import {
   AnyId,
   access,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -15,7 +16,6 @@ import {
 import type { Static } from 'typebox';
 import { principalOf, readerOf, type SessionMessage, type Sessions } from '../../records/contract.ts';
 import type { Conversations } from '../services/conversations.ts';
-import { MAX_PAGE } from './common.ts';
 
 /** Messages of one answer at most; clients request older ones with `before`. */
 const MAX_MESSAGES = 1_000;
@@ -51,7 +51,6 @@ const MessageSchema = Type.Object({
   created_at: Timestamp,
 });
 
-const IdParams = Type.Object({ id: Type.String() });
 const ConversationParams = Type.Object({ conversation_id: Type.String() });
 const SessionParams = Type.Object({ session_id: Type.String() });
 const MessageQuery = Type.Object({
@@ -82,7 +81,7 @@ export function conversationRoutes(conversations: Conversations): readonly Route
         responses: { 200: listOf('conversations', ConversationSchema) },
       },
       handle: async (call) => {
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const asked = { ...page, botId: call.query.bot_id };
         const found = await conversations.list(call.entities(), readerOf(call), asked);
         return { conversations: found.conversations.map(toConversation), total: found.total, ...page };

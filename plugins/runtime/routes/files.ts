@@ -3,6 +3,7 @@ import {
   access,
   byteRange,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -21,7 +22,6 @@ import { principalOf, readerOf } from '../../records/contract.ts';
 import { FileErrors } from '../services/files/errors.ts';
 import type { Files } from '../services/files/files.ts';
 import type { FileRecord } from '../store/files.ts';
-import { IdParams, MAX_PAGE } from './common.ts';
 import { readFormFile } from './form-file.ts';
 
 /** Bytes of a form in addition to the file. */
@@ -106,7 +106,7 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
       summary: 'List files, newest first: your own, for administrators those of the tenant',
       schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: listOf('files', FileSchema) } },
       handle: async (call) => {
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const found = await files.list(call.entities(), readerOf(call), page);
         return { files: found.files.map(toFile), total: found.total, ...page };
       },

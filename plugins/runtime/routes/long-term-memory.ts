@@ -2,6 +2,7 @@ import {
   access,
   type Call,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -21,7 +22,6 @@ import {
   MemoryErrors,
   metadataProblems,
 } from '../../records/contract.ts';
-import { IdParams, MAX_PAGE } from './common.ts';
 
 /** Results of a search at most. */
 const MAX_RESULTS = 100;
@@ -94,7 +94,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
       handle: async (call) => {
         const { user_id } = call.query;
         requireUser(call, user_id);
-        const page = pageOf(call.query, MAX_PAGE);
+        const page = pageOf(call.query);
         const found = await memories.list(call.entities(), user_id, page);
         return { user_id, memories: found.memories.map(toMemory), total: found.total, ...page };
       },

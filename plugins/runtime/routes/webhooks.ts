@@ -2,6 +2,7 @@ import {
   AnyId,
   access,
   Id,
+  IdParams,
   listOf,
   pageOf,
   pageQuery,
@@ -89,7 +90,6 @@ const LogSchema = Type.Object({
 const refuse = refusing(({ events }) => patternProblems(events));
 
 const query = pageQuery({ defaultLimit: 50 });
-const params = Type.Object({ id: Type.String() });
 
 const common = { access: access.role('admin'), tag: 'webhooks' } as const;
 const PATH = '/admin/webhooks';
@@ -130,7 +130,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       method: 'GET',
       path: ONE,
       summary: 'Read a webhook',
-      schema: { params, responses: { 200: One } },
+      schema: { params: IdParams, responses: { 200: One } },
       handle: async (call) => ({
         webhook: webhookRecord(await webhooks.get(call.tenant.id, call.params.id)),
       }),
@@ -140,7 +140,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       method: 'PUT',
       path: ONE,
       summary: 'Change a webhook; absent fields stay as they are',
-      schema: { params, body: UpdateWebhook, responses: { 200: One } },
+      schema: { params: IdParams, body: UpdateWebhook, responses: { 200: One } },
       refuse,
       handle: async (call) => {
         const { events, url, description, active } = call.body;
@@ -158,7 +158,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       method: 'DELETE',
       path: ONE,
       summary: 'Delete a webhook with its log; events on their way to it are not delivered',
-      schema: { params, responses: { 204: null } },
+      schema: { params: IdParams, responses: { 204: null } },
       handle: async (call) => {
         await webhooks.remove(call.tenant.id, call.params.id);
         call.audit({ changes: { webhook_id: call.params.id, deleted: true } });
@@ -170,7 +170,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       method: 'POST',
       path: `${ONE}/rotate-secret`,
       summary: 'Give a webhook another secret; for a day deliveries are signed with the one before as well',
-      schema: { params, responses: { 200: WithSecret } },
+      schema: { params: IdParams, responses: { 200: WithSecret } },
       handle: async (call) => {
         const { webhook, secret } = await webhooks.rotateSecret(call.tenant.id, call.params.id);
         call.audit({ changes: { webhook_id: webhook.id, secret_rotated: true } });
@@ -185,7 +185,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       description:
         'Answers 200 whatever the receiver says: a failure is in `error`. The attempt is in the log.',
       schema: {
-        params,
+        params: IdParams,
         responses: { 200: Type.Object({ success: Type.Boolean({ examples: [false] }), log: LogSchema }) },
       },
       handle: async (call) => {
@@ -199,7 +199,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       path: `${ONE}/logs`,
       summary: 'List the attempts to deliver events to a webhook, newest first',
       schema: {
-        params,
+        params: IdParams,
         query,
         responses: { 200: listOf('logs', LogSchema) },
       },

@@ -18,7 +18,6 @@ import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/refusals.ts';
 import { Data, StepSchema } from './run-schemas.ts';
 
-const MAX_PAGE = 500;
 const tag = 'workflow-tasks';
 /** Scopes with which a caller may complete tasks. */
 const COMPLETE: readonly string[] = ['workflow:run', 'execute'];
@@ -43,7 +42,7 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
           throw WorkflowErrors.allTasksForbidden('Leave "all" out to list the tasks that you may complete.');
         }
         if (!query.all && !hasAnyScope(identity.scopes, COMPLETE)) return [];
-        const page = pageOf(query, MAX_PAGE);
+        const page = pageOf(query);
         return engine.tasks({ tenantId: tenant.id, identity: query.all ? undefined : identity, ...page });
       },
     }),
