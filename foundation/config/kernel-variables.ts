@@ -169,7 +169,7 @@ export const KernelVariables = Type.Object({
     env: 'SVC_DATABASE_ROLE',
     default: 'agent_gateway_app',
     description:
-      'PostgreSQL role in which tenants are served; a server that several deployments share needs one for each',
+      'PostgreSQL role in which tenants are served, the same on every replica; a server that several deployments share needs one for each',
   }),
   databasePool: field.integer({
     env: 'SVC_DATABASE_POOL',

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Logger } from '../observability/logger.ts';
 import { DatabaseStartError } from './errors.ts';
 import type { MigrationQueries } from './migration.ts';
 
@@ -89,22 +90,52 @@ export async function unguarded(
       and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
       and class.relrowsecurity and class.relforcerowsecurity
       and has_table_privilege(${role}, class.oid, 'select')
-      and (select count(*) from pg_policy as policy where policy.polrelid = class.oid
-        and policy.polname in (${sql.lit(TENANT_POLICY)}, ${sql.lit(SYSTEM_POLICY)})) = 2`.execute(queries);
+      and exists (select 1 from pg_policy as policy where policy.polrelid = class.oid
+        and policy.polname = ${sql.lit(TENANT_POLICY)} and policy.polroles = array[${role}::regrole::oid])
+      and exists (select 1 from pg_policy as policy where policy.polrelid = class.oid
+        and policy.polname = ${sql.lit(SYSTEM_POLICY)})`.execute(queries);
   const guarded = new Map(rows.map((row) => [row.name, row]));
   return tables.filter(({ name, readOnly }) => guarded.get(name)?.writes !== !readOnly);
+}
+
+/** The roles other than this one that were guarded for: of another `SVC_DATABASE_ROLE`, now or before. */
+async function otherRoles(
+  queries: MigrationQueries,
+  tables: readonly TenantTable[],
+  applicationRole: string,
+): Promise<readonly string[]> {
+  if (tables.length === 0) return [];
+  const { rows } = await sql<{ name: string }>`
+    select distinct role.rolname as name
+    from pg_policy as policy join pg_class as class on class.oid = policy.polrelid
+      join pg_roles as role on role.oid = any(policy.polroles)
+    where class.relnamespace = current_schema()::regnamespace
+      and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
+      and policy.polname = ${sql.lit(TENANT_POLICY)} and role.rolname <> ${sql.lit(applicationRole)}`.execute(
+    queries,
+  );
+  return rows.map(({ name }) => name);
 }
 
 /**
  * Puts tables under row-level security, for the owner too (`force`): the application role sees and writes the rows of
  * the tenant in `svc.tenant_id` and none without it; the owner, as which migrations and governance work, sees all.
+ *
+ * Another role that had the tables loses all rights on them: it was given up, perhaps since others may take it. A
+ * replica that still uses it is refused by the database, where without its policy it would find all tables empty.
  */
 export async function guardTables(
   queries: MigrationQueries,
   tables: readonly TenantTable[],
   applicationRole: string,
+  log: Pick<Logger, 'warn'>,
 ): Promise<void> {
   const role = sql.id(applicationRole);
+  const others = await otherRoles(queries, tables, applicationRole);
+  if (others.length > 0) {
+    const what = { role: applicationRole, others, tables: tables.map(({ name }) => name) };
+    log.warn(what, 'tables go over to the SVC_DATABASE_ROLE of this replica: it must be the same on all');
+  }
   const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(queries);
   await sql`grant usage on schema ${sql.id(rows[0]?.schema ?? 'public')} to ${role}`.execute(queries);
   for (const { name, column, readOnly } of tables) {
@@ -118,7 +149,7 @@ export async function guardTables(
       sql`drop policy if exists ${sql.id(SYSTEM_POLICY)} on ${table}`,
       sql`create policy ${sql.id(TENANT_POLICY)} on ${table} for ${sql.raw(readOnly ? 'select' : 'all')} to ${role} using (${own}) ${check}`,
       sql`create policy ${sql.id(SYSTEM_POLICY)} on ${table} to current_user using (true) with check (true)`,
-      sql`revoke all on ${table} from ${role}`,
+      ...[applicationRole, ...others].map((name) => sql`revoke all on ${table} from ${sql.id(name)}`),
       sql`grant ${sql.raw(readOnly ? 'select' : 'select, insert, update, delete')} on ${table} to ${role}`,
     ];
     for (const statement of statements) await statement.execute(queries);

@@ -331,7 +331,7 @@ export class SqlDatabase implements Database, TenantSource {
     });
     if ((await unguarded(this.#kysely, tables, this.#role)).length === 0) return;
     await locked(target, async (queries) =>
-      guardTables(queries, await unguarded(queries, tables, this.#role), this.#role),
+      guardTables(queries, await unguarded(queries, tables, this.#role), this.#role, target.log),
     );
   }
 

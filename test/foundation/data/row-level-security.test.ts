@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import pg from 'pg';
+import { pino } from 'pino';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
@@ -169,6 +170,42 @@ test('a connecting role that may not use the application role is told what its a
   const error = await t.throwsAsync(openDatabase({ ...fresh.options, url }), { name: 'DatabaseStartError' });
   t.regex(error?.message ?? '', /\(SVC_DATABASE_ROLE\) is missing/);
   t.true(error?.message.endsWith(`create role "${ROLE}" nologin; grant "${ROLE}" to "${user}";`));
+});
+
+test('tables go over to the role of the last start: the role before is refused, finds nothing empty, and gets them back', async (t) => {
+  const { fresh, database } = (await prepared(t)) ?? {};
+  if (fresh === undefined || database === undefined) return;
+  const role = `gateway_test_${randomBytes(6).toString('hex')}`;
+  t.teardown(() => ask(fresh, `drop owned by ${role}; drop role ${role}`));
+  const warnings: { readonly others?: readonly string[] }[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line)) });
+  const start = async (applicationRole: string) => {
+    const started = await openDatabase({ ...fresh.options, applicationRole, log });
+    t.teardown(() => started.close());
+    await started.register(kernelRegistration);
+    await started.register(notes);
+    return started;
+  };
+  const read = async (from: typeof database) =>
+    (await from.forTenant(TENANT_A).find(Note, {})).map(({ id }) => id);
+
+  const other = await start(role);
+  t.deepEqual(await read(other), ['a1']);
+  await t.throwsAsync(read(database), { message: /permission denied for table notes/ });
+  t.true(warnings.length > 0 && warnings.every(({ others }) => others?.join() === ROLE));
+
+  // The change is undone.
+  warnings.length = 0;
+  const again = await start(ROLE);
+  t.deepEqual(await read(again), ['a1']);
+  t.deepEqual(await read(database), ['a1']);
+  t.is(await again.forTenant(TENANT_A).update(Note, { id: 'a1' }, { views: 3 }), 1);
+  await t.throwsAsync(read(other), { message: /permission denied for table notes/ });
+  t.true(warnings.length > 0 && warnings.every(({ others }) => others?.join() === role));
+
+  warnings.length = 0;
+  await start(ROLE);
+  t.deepEqual(warnings, []);
 });
 
 interface WirePool {
