@@ -4,6 +4,7 @@ import { egressRegistration } from './egress/rule.ts';
 import { leaseRegistration } from './leases/lease-tables.ts';
 import { subscriptionRegistration } from './messages/durable-events/subscription-table.ts';
 import { jobRegistration } from './messages/jobs/job-table.ts';
+import { replicaRegistration } from './replicas/replica-table.ts';
 import { scheduleRegistration } from './schedules/schedule-table.ts';
 import { ApiKey } from './tables/api-key.ts';
 import { AuditLog } from './tables/audit-log.ts';
@@ -122,7 +123,7 @@ export async function registerTables(
 export function kernelRegistrations(): readonly Registration[] {
   const messages = [jobRegistration, subscriptionRegistration];
   const services = [egressRegistration, leaseRegistration, ...messages, scheduleRegistration];
-  return [kernelRegistration, ...services];
+  return [kernelRegistration, ...services, replicaRegistration];
 }
 
 /** What the kernel itself keeps in the database. Registered first, before any plugin. */

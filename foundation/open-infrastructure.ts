@@ -10,8 +10,10 @@ import { registerKernelTables } from './gateway-tables.ts';
 import { createTracing } from './observability/create-tracing.ts';
 import type { Logger, Logging } from './observability/logger.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
+import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import { openServices } from './open-services.ts';
 import { openRedis } from './redis/open-redis.ts';
+import { compareReplicas } from './replicas/compare-replicas.ts';
 import { openResources } from './resources/open-resources.ts';
 import { failures, waiting } from './resources/report.ts';
 import type { Resources } from './resources/resources.ts';
@@ -112,6 +114,9 @@ export async function openInfrastructure(
     logging,
   });
   opened.defer(close);
+  const comparing = createPluginMetrics(metrics.registry, 'kernel');
+  const replicas = compareReplicas({ database, settings, redis, ids, log, metrics: comparing });
+  opened.defer(() => replicas.close());
   const resources = await openResources({ folder: agentsDir, clock, log });
   opened.defer(() => resources.close());
   watchResources(resources, metrics);

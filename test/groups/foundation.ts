@@ -11,6 +11,7 @@ await together(
   'test/foundation/observability',
   'test/foundation/protection',
   'test/foundation/protobuf',
+  'test/foundation/replicas',
   'test/foundation/resources',
   'test/foundation/schedules',
   'test/foundation/secrets',
