@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Logger } from '../observability/logger.ts';
-import { DatabaseStartError } from './errors.ts';
+import { DatabaseErrors, DatabaseStartError } from './errors.ts';
 import type { MigrationQueries } from './migration.ts';
+import { locked, type MigrationTarget } from './schema/locked.ts';
 
 /**
  * The default name of the role in which PostgreSQL runs everything that is bound to a tenant. It owns nothing, cannot
@@ -75,7 +76,7 @@ async function roleState(queries: MigrationQueries, name: string): Promise<RoleS
 }
 
 /** Those of the tables that are not fully guarded by row-level security yet. */
-export async function unguarded(
+async function unguarded(
   queries: MigrationQueries,
   tables: readonly TenantTable[],
   applicationRole: string,
@@ -124,7 +125,7 @@ async function otherRoles(
  * Another role that had the tables loses all rights on them: it was given up, perhaps since others may take it. A
  * replica that still uses it is refused by the database, where without its policy it would find all tables empty.
  */
-export async function guardTables(
+async function guardTables(
   queries: MigrationQueries,
   tables: readonly TenantTable[],
   applicationRole: string,
@@ -154,4 +155,37 @@ export async function guardTables(
     ];
     for (const statement of statements) await statement.execute(queries);
   }
+}
+
+/** Row-level security for the tables that a process registers, with its application role. */
+export function createTableGuard(role: string) {
+  /** One of the tables. */
+  let known: string | undefined;
+  let isLost = false;
+  return {
+    /** Guards those of the tables that are not guarded for this role. */
+    async guard(target: MigrationTarget, tables: readonly TenantTable[]): Promise<void> {
+      known ??= tables[0]?.name;
+      if ((await unguarded(target.kysely, tables, role)).length === 0) return;
+      await locked(target, async (queries) =>
+        guardTables(queries, await unguarded(queries, tables, role), role, target.log),
+      );
+    },
+    /** Finds out whether the tables are still this role's. */
+    async look(queries: MigrationQueries): Promise<void> {
+      if (known === undefined) return;
+      const { rows } = await sql<{ kept: boolean | null }>`
+        select has_table_privilege(${sql.lit(role)}, to_regclass(${sql.lit(known)}), 'select') as kept`.execute(
+        queries,
+      );
+      isLost = rows[0]?.kept === false;
+    },
+    /** @throws database.unavailable where another process had taken the tables: no tenant can be served from here */
+    assertKept(): void {
+      if (!isLost) return;
+      throw DatabaseErrors.unavailable(
+        `The role ${role} (SVC_DATABASE_ROLE) has no rights on the tables any more: another replica was started with another role.`,
+      );
+    },
+  };
 }

@@ -24,17 +24,16 @@ import type { MigrationQueries } from './migration.ts';
 import { withRetries } from './retry.ts';
 import {
   APPLICATION_ROLE,
+  createTableGuard,
   ensureApplicationRole,
-  guardTables,
   TENANT_SETTING,
   type TenantTable,
-  unguarded,
 } from './row-level-security.ts';
 import type { PlainWhere } from './rows/conditions.ts';
 import { createPlainRows, type PageQuery, type PlainRows } from './rows/plain-rows.ts';
 import type { Place } from './rows/statement-runner.ts';
 import { assertNoDrift } from './schema/drift.ts';
-import { locked, type MigrationTarget } from './schema/locked.ts';
+import type { MigrationTarget } from './schema/locked.ts';
 import { dropOwner, type OwnedData, ownedData } from './schema/owned-data.ts';
 import { createNotes } from './schema/table-owners.ts';
 import { asStartFailure } from './start-failures.ts';
@@ -62,6 +61,7 @@ export class SqlDatabase implements Database, TenantSource {
   /** For migrations, which take longer than a statement of a request may. */
   readonly #patient: PatientConnection;
   readonly #role: string;
+  readonly #tableGuard: ReturnType<typeof createTableGuard>;
   readonly #registry: EntityRegistry;
   readonly #tables: ReturnType<typeof createTenantTables>;
   /**
@@ -90,6 +90,7 @@ export class SqlDatabase implements Database, TenantSource {
       connectFamily(family, { ...options, maxConnections: 1, statementTimeoutMs: 0 }),
     );
     this.#role = applicationRole;
+    this.#tableGuard = createTableGuard(applicationRole);
     this.#registry = new EntityRegistry(driver.orm, tenancies);
     this.plainRows = createPlainRows(driver, family);
     this.groups = createWriteGroups(family, (tenantId, writes) =>
@@ -238,12 +239,14 @@ export class SqlDatabase implements Database, TenantSource {
       this.#assertOpen();
       await this.#driver.probe?.();
       await this.#driver.orm.driver.getConnection().execute('select 1');
+      if (this.family === 'postgres') await this.#tableGuard.look(this.#kysely);
     };
     try {
       await within(timeoutMs, 'a ping of the database', answer());
     } catch (cause) {
       throw DatabaseErrors.unavailable(undefined, { cause });
     }
+    this.#tableGuard.assertKept();
     this.#options.disk.assertWritable();
   }
 
@@ -329,10 +332,7 @@ export class SqlDatabase implements Database, TenantSource {
       const column = property === undefined ? undefined : meta.properties[property]?.fieldNames[0];
       return column === undefined ? [] : [{ name: meta.tableName, column, readOnly: tenancy === 'self' }];
     });
-    if ((await unguarded(this.#kysely, tables, this.#role)).length === 0) return;
-    await locked(target, async (queries) =>
-      guardTables(queries, await unguarded(queries, tables, this.#role), this.#role, target.log),
-    );
+    await this.#tableGuard.guard(target, tables);
   }
 
   #migrationTarget(): MigrationTarget {

@@ -193,12 +193,19 @@ test('tables go over to the role of the last start: the role before is refused, 
   t.deepEqual(await read(other), ['a1']);
   await t.throwsAsync(read(database), { message: /permission denied for table notes/ });
   t.true(warnings.length > 0 && warnings.every(({ others }) => others?.join() === ROLE));
+  // No tenant can be served from there: readiness says so.
+  await t.throwsAsync(database.ping(5_000), {
+    code: 'database.unavailable',
+    message: /agent_gateway_app \(SVC_DATABASE_ROLE\) has no rights on the tables any more/,
+  });
+  await other.ping(5_000);
 
   // The change is undone.
   warnings.length = 0;
   const again = await start(ROLE);
   t.deepEqual(await read(again), ['a1']);
   t.deepEqual(await read(database), ['a1']);
+  await database.ping(5_000);
   t.is(await again.forTenant(TENANT_A).update(Note, { id: 'a1' }, { views: 3 }), 1);
   await t.throwsAsync(read(other), { message: /permission denied for table notes/ });
   t.true(warnings.length > 0 && warnings.every(({ others }) => others?.join() === role));
