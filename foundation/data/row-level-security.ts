@@ -87,7 +87,7 @@ async function unguarded(
     select class.relname as name, has_table_privilege(${role}, class.oid, 'insert')
       and has_table_privilege(${role}, class.oid, 'update') and has_table_privilege(${role}, class.oid, 'delete') as writes
     from pg_class as class
-    where class.relnamespace = current_schema()::regnamespace
+    where class.relnamespace = quote_ident(current_schema())::regnamespace
       and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
       and class.relrowsecurity and class.relforcerowsecurity
       and has_table_privilege(${role}, class.oid, 'select')
@@ -110,7 +110,7 @@ async function otherRoles(
     select distinct role.rolname as name
     from pg_policy as policy join pg_class as class on class.oid = policy.polrelid
       join pg_roles as role on role.oid = any(policy.polroles)
-    where class.relnamespace = current_schema()::regnamespace
+    where class.relnamespace = quote_ident(current_schema())::regnamespace
       and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
       and policy.polname = ${sql.lit(TENANT_POLICY)} and role.rolname <> ${sql.lit(applicationRole)}`.execute(
     queries,

@@ -235,6 +235,24 @@ function record(pool: WirePool): string[] {
   return sent;
 }
 
+test('a schema may have capital letters and hyphens in its name, as that of a user has', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const [{ name }] = (await ask(fresh, 'select current_database() as name')) as [{ name: string }];
+  await ask(fresh, `create schema "Svc-Gateway"; alter database "${name}" set search_path = "Svc-Gateway"`);
+  const database = await openDatabase(fresh.options);
+  t.teardown(() => database.close());
+  await database.register(notes);
+  await seed(database);
+  t.is(await database.forTenant(TENANT_A).count(Note, {}), 1);
+  await t.notThrowsAsync(database.ping(5_000));
+  const [{ schema }] = (await ask(
+    fresh,
+    "select schemaname as schema from pg_tables where tablename = 'notes'",
+  )) as [{ schema: string }];
+  t.is(schema, 'Svc-Gateway');
+});
+
 test('the tenant costs no round trip of its own', async (t) => {
   const { database } = (await prepared(t)) ?? {};
   if (database === undefined) return;
