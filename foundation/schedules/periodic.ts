@@ -20,8 +20,9 @@ export interface RunningTask {
 
 /**
  * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period
- * delays the next one, so two never overlap. A failure is logged, the same again once in a minute at most, and the task
- * goes on.
+ * delays the next one, so two never overlap. A failure, also one that is thrown before there is a promise, is logged,
+ * the same again once in a minute at most, and the task goes on. The first success after a failure that was logged is
+ * logged, too.
  */
 export function runPeriodically(
   task: PeriodicTask,
@@ -30,23 +31,29 @@ export function runPeriodically(
   clock: Pick<Clock, 'monotonic'> = systemClock,
 ): RunningTask {
   let running: Promise<void> | undefined;
+  let isFailureLogged = false;
   const failures = () =>
-    throttledLog(clock, (err: unknown, times) =>
-      log.error({ err, task: task.name, times }, 'a periodic task failed'),
-    );
+    throttledLog(clock, (err: unknown, times) => {
+      isFailureLogged = true;
+      log.error({ err, task: task.name, times }, 'a periodic task failed');
+    });
   let failed = failures();
   let lastFailure: string | undefined;
+  const runOnce = async () => {
+    try {
+      await task.task(signal);
+      if (isFailureLogged) log.info({ task: task.name }, 'a periodic task works again');
+      isFailureLogged = false;
+    } catch (err) {
+      if (String(err) !== lastFailure) failed = failures();
+      lastFailure = String(err);
+      failed(err);
+    }
+  };
   const run = () => {
-    running ??= task
-      .task(signal)
-      .catch((err: unknown) => {
-        if (String(err) !== lastFailure) failed = failures();
-        lastFailure = String(err);
-        failed(err);
-      })
-      .finally(() => {
-        running = undefined;
-      });
+    running ??= runOnce().finally(() => {
+      running = undefined;
+    });
   };
   // A longer period than a timer can have, of a month for example, has several.
   const parts = Math.ceil(task.milliseconds / LONGEST_DELAY_MS);
