@@ -109,6 +109,7 @@ export async function rehearse({
   const { metrics } = infrastructure;
   const readiness = createReadiness({
     withoutSecrets: logging.withoutSecrets,
+    log: infrastructure.log,
     isServing: () => false,
     pingDatabase: async () => {},
     probes: () => [],

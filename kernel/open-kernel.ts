@@ -94,6 +94,7 @@ export async function openKernel(
   const degraded: { read: PluginHost['slots']['degraded'] } = { read: () => [] };
   const readiness = createReadiness({
     withoutSecrets: infrastructure.logging.withoutSecrets,
+    log,
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
     probes: (): readonly Probe[] => [...infrastructure.probes, ...publication.probes()],

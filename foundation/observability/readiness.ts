@@ -1,5 +1,5 @@
 import { within } from '../base/deadline.ts';
-import type { Logging } from './logger.ts';
+import type { Logger, Logging } from './logger.ts';
 
 /** A check that joins readiness. */
 export interface Probe {
@@ -17,6 +17,8 @@ export interface ReadinessParts extends Pick<Logging, 'withoutSecrets'> {
   probes(): readonly Probe[];
   /** Plugins that should run and do not. */
   degraded(): readonly DegradedPlugin[];
+  /** For the lines about a check that begins to fail, or is over it. */
+  readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
 /** A plugin that should run and does not. */
@@ -52,23 +54,28 @@ const MAX_REASON = 500;
  * credential.
  *
  * Anybody may ask, as often as they like, and each check takes a connection of the database: calls that come during a
- * check share it.
+ * check share it. The log has a line when a check begins to fail, with why, since the answer to a public route has not,
+ * and one when it succeeds again; none about a start and a stop.
  */
 export function createReadiness(parts: ReadinessParts): () => Promise<Readiness> {
   let underWay: Promise<Readiness> | undefined;
+  const failing = new Set<string>();
   return () => {
-    underWay ??= check(parts).finally(() => {
+    underWay ??= check(parts, failing).finally(() => {
       underWay = undefined;
     });
     return underWay;
   };
 }
 
-async function check(parts: ReadinessParts): Promise<Readiness> {
+/** @param failing names of the checks whose failure the log has, and not its end */
+async function check(parts: ReadinessParts, failing: Set<string>): Promise<Readiness> {
   const shown = (reason: string) => parts.withoutSecrets(reason).slice(0, MAX_REASON);
   const [database, ...checks] = await Promise.all([
-    outcome('database', parts.pingDatabase(), shown),
-    ...parts.probes().map((probe) => outcome(probe.name, runProbe(probe), shown)),
+    outcome('database', logged('database', parts.pingDatabase(), parts, failing), shown),
+    ...parts
+      .probes()
+      .map((probe) => outcome(probe.name, logged(probe.name, runProbe(probe), parts, failing), shown)),
   ]);
   const isServing = parts.isServing();
   const isReady = isServing && [database, ...checks].every(({ state }) => state === 'ok');
@@ -87,6 +94,25 @@ async function runProbe({ name, check }: Probe): Promise<void> {
     await within(PROBE_TIMEOUT, name, check(abort.signal));
   } finally {
     abort.abort();
+  }
+}
+
+/** The same check, with its lines in the log. */
+async function logged(
+  name: string,
+  work: Promise<void>,
+  { log, isServing }: ReadinessParts,
+  failing: Set<string>,
+): Promise<void> {
+  try {
+    await work;
+    if (failing.delete(name)) log.info({ check: name }, 'a check of readiness succeeds again');
+  } catch (err) {
+    if (isServing() && !failing.has(name)) {
+      failing.add(name);
+      log.warn({ check: name, err }, 'not ready: a check fails');
+    }
+    throw err;
   }
 }
 

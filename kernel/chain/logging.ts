@@ -20,7 +20,7 @@ export function logCall(
   outcome: Outcome,
 ): void {
   const { status, duration } = outcome;
-  access(status >= 500 ? 'warn' : subject.quiet ? 'debug' : 'info', {
+  access(subject.quiet ? 'debug' : status >= 500 ? 'warn' : 'info', {
     method: subject.method,
     path: subject.path,
     status,

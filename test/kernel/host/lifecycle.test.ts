@@ -274,6 +274,20 @@ test('a probe joins readiness', async (t) => {
     ],
     degraded: [],
   });
+  isHealthy = true;
+  t.is((await gateway.request('/health/ready')).status, 200);
+  const lines = gateway.logs().map((line) => JSON.parse(line));
+  const told = lines.filter(({ check }) => check === 'probed.engine');
+  t.deepEqual(
+    told.map(({ level, err }) => [level, err?.message]),
+    [
+      ['warn', 'connect ECONNREFUSED 10.1.2.3:99, password=[REDACTED]'],
+      ['info', undefined],
+    ],
+    'the log says why, once, and when it was over',
+  );
+  const asked = lines.filter((line) => line.path === '/health/ready');
+  t.deepEqual([...new Set(asked.map(({ level }) => level))], ['debug'], 'those who ask fill no log');
 });
 
 test('why the gateway is not ready is for operators with ops:read alone', async (t) => {
