@@ -8,6 +8,20 @@ import { type Redis, redisScript } from '../redis/redis.ts';
  */
 export type RateWindow = 'tenant' | 'user' | 'anonymous' | 'bootstrap' | 'route';
 
+/** Whose requests a window counts, for whoever is refused: it says which limit there is to ask for. */
+const COUNTED: Readonly<Record<RateWindow, string>> = {
+  tenant: 'of the tenant',
+  user: 'of this user of the tenant',
+  anonymous: 'without a credential from this address',
+  bootstrap: 'for the bootstrap from this address',
+  route: 'of this kind',
+};
+
+/** The sentence for a caller whose request the window has no room for. */
+export function refusalOf(window: RateWindow, limit: number): string {
+  return `No more than ${limit} requests a minute ${COUNTED[window]} are allowed`;
+}
+
 /** The sliding one-minute windows of the gateway. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 

@@ -4,6 +4,7 @@ import { headerOf } from '../../foundation/http/headers.ts';
 import { namedParams } from '../../foundation/http/path-pattern.ts';
 import { addressGroup } from '../../foundation/http/source-address.ts';
 import type { Decision, RateLimits, RateWindow } from '../../foundation/limits/rate-limits.ts';
+import { refusalOf } from '../../foundation/limits/rate-limits.ts';
 import type { RouteLimit } from '../api/route.ts';
 import type { CallState } from './call-state.ts';
 import type { Context, Middleware } from './request-state.ts';
@@ -74,9 +75,7 @@ export class RequestLimits {
     if (window === 'tenant' && this.#userLimit(limit) !== undefined)
       this.#parts.windows.giveBack('user', userKey(state));
     this.#parts.rejected(state.tenant?.id, window);
-    throw KernelErrors.rateLimited(`No more than ${limit} requests a minute are allowed`, {
-      headers: { 'retry-after': '60' },
-    });
+    throw KernelErrors.rateLimited(refusalOf(window, limit), { headers: { 'retry-after': '60' } });
   }
 }
 

@@ -44,6 +44,7 @@ test('all keys of a tenant share its limit, the headers count down, and a 429 sa
   t.is(refused.status, 429);
   t.deepEqual(limits(refused), ['3', '0', '60']);
   t.like(refused.body, { status: 429, code: 'limit.rate' });
+  t.is(refused.body.detail, 'No more than 3 requests a minute of the tenant are allowed');
   const chat = { method: 'POST', token: key, body: { model: 'default', messages: [] } };
   const inDialect = await gateway.request('/v1/chat/completions', chat);
   t.is(inDialect.status, 429);
@@ -61,9 +62,11 @@ test('a user has a window of his own, which leaves the rest of the tenant’s to
   t.deepEqual(await statuses(4, as('alice')), [200, 200, 429, 429]);
   t.deepEqual(await statuses(3, as('bob')), [200, 200, 429]);
   t.deepEqual(await statuses(2, as('carol')), [200, 429]);
+  t.regex((await as('alice')()).body.detail, /^No more than 2 requests a minute of this user of the tenant /);
+  t.regex((await as('carol')()).body.detail, /^No more than 5 requests a minute of the tenant /);
   const { body } = await gateway.request('/metrics');
-  t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="user"} 3`));
-  t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="tenant"} 1`));
+  t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="user"} 4`));
+  t.true(body.includes(`svc_rate_limit_rejected_total{tenant_id="${tenant}",window="tenant"} 2`));
 });
 
 test('what the tenant’s window refuses uses up nothing of the user’s', async (t) => {
