@@ -42,10 +42,7 @@ async function main(): Promise<void> {
   process.on('unhandledRejection', (err) => void crash(running, err));
   stopOnSignals(running);
   for (const [plugin, at] of crashes.leftOut())
-    log.error(
-      { plugin, at },
-      'a plugin is left out: it has ended the process three times; enable it to try it again',
-    );
+    log.error({ plugin, at }, 'a plugin is left out: it ended the process three times; enable it again');
 
   const gateway = await startGateway({ settings, env, logging, crashes, acpToken: acpToken.token }).catch(
     async (err) => {

@@ -104,6 +104,7 @@ export class PluginHost {
     rest.catch((err) =>
       this.#options.log.error({ err }, 'a plugin that the start did not wait for has failed'),
     );
+    this.slots.tellIdle(this.#options.log);
     this.#activate();
   }
 

@@ -67,6 +67,13 @@ export class Slots {
       .map(({ name, status }) => ({ name, state: status.state, reason: status.current.reason }));
   }
 
+  /** Logs each plugin that waits, or whose code could not be loaded: nothing else does. */
+  tellIdle(log: SwapParts['log']): void {
+    for (const { name: plugin, state, reason } of this.degraded())
+      if (state === 'waiting' || this.of(plugin).plugin === undefined)
+        log.error({ plugin, state, reason }, 'a plugin does not run');
+  }
+
   /** The plugins that have work in hand, or had since this was asked last. */
   busy(): readonly string[] {
     return this.all.filter(({ current }) => current?.wasBusy()).map(({ name }) => name);

@@ -246,6 +246,14 @@ for (const culprit of CULPRITS) {
   test(`one that ${culprit.title}: at a start and dropped in it alone is refused, in the same words`, async (t) => {
     const { gateway } = await startWith(t, culprit.files);
     await standsAlone(t, gateway, culprit);
+    for (const [name, [, reason]] of Object.entries(culprit.says)) {
+      const told = gateway
+        .logs()
+        .filter((line) => line.includes(`"plugin":"${name}"`) && line.includes('"level":"error"'));
+      t.is(told.length, 1, `the log says once why ${name} does not run:\n${told.join('')}`);
+      t.regex(told[0]!, /a plugin (?:does not run|could not be started)/);
+      t.regex(JSON.parse(told[0]!).reason ?? JSON.parse(told[0]!).err.message, reason);
+    }
     const running = await startWith(t, {});
     for (const [name, one] of Object.entries(culprit.files)) {
       await running.folder.drop(name, one);
