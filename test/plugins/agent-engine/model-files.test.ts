@@ -7,7 +7,7 @@ import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway } from '../../../testing/start-test-gateway.ts';
 import { anthropic } from '../../support/fake-anthropic.ts';
-import { startFakeProvider } from '../../support/fake-provider.ts';
+import { failure, startFakeProvider } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 
 const DEADLINE = 20_000;
@@ -78,4 +78,36 @@ test('a model of Anthropic answers on the OpenAI-compatible route, whole and str
   t.is((await ask(true)).status, 200);
   t.is(provider.requests.at(-1)?.body.stream, true);
   t.is(provider.requests[0]?.headers['x-api-key'], 'sk-ant-0123456789');
+});
+
+test('the log of a call that failed names the model, also below an agent and in a stream, and the answer does not', async (t) => {
+  await using provider = await startFakeProvider(failure(401));
+  const folder = await mkdtemp(path.join(tmpdir(), 'model-files-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const documents = [
+    `kind: Model\nmetadata: {name: acme}\nspec: {provider: openai, model: acme-large, base_url: '${provider.url}'}`,
+    `kind: Agent\nmetadata: {name: helper}\nspec: {type: chat_model_agent, model: {primary: acme}, system_prompt: Help.}`,
+  ].map((document) => `apiVersion: svc/v1\n${document}\n`);
+  await writeFile(path.join(folder, 'acme.yaml'), documents.join('---\n'));
+  await using gateway = await startTestGateway({
+    plugins: [records, agentEngine, platform],
+    env: { SVC_AGENTS_DIR: folder },
+  });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  for (const [route, body] of [
+    ['/v1/chat/completions', { model: 'acme', messages }],
+    ['/v1/chat/completions', { model: 'acme', messages, stream: true }],
+    ['/v1/agent/chat', { agent: 'helper', messages }],
+  ] as const) {
+    const answer = await gateway.request(route, { method: 'POST', body });
+    t.is(answer.status, 502);
+    t.notRegex(JSON.stringify(answer.body), /acme/);
+    const requestId = answer.headers.get('x-request-id')!;
+    const told = gateway
+      .logs()
+      .filter((line) => line.includes('"level":"error"') && line.includes(requestId));
+    t.is(told.length, 1);
+    t.regex(told[0]!, /the model \\"acme\\" \(acme-large of openai\)/);
+    t.regex(told[0]!, /The provider answered 401/);
+  }
 });

@@ -64,6 +64,14 @@ const WORTH_A_FALLBACK = new Set(
   ].map(({ definition }) => definition.code),
 );
 
+/** Kinds of errors for which the log has to say which model it was; those of 429 are logged here, with its name. */
+const FAILURES: ReadonlySet<GatewayError['kind']> = new Set<GatewayError['kind']>([
+  'internal',
+  'upstream',
+  'unavailable',
+  'timeout',
+]);
+
 /**
  * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and
  * is measured and traced; when it fails before it answered, the next one is asked. Of a stream the first chunk is the
@@ -182,7 +190,7 @@ export function createModelCall(parts: ModelCallParts): Model {
         const goesOn = next !== undefined && mayGoOn && WORTH_A_FALLBACK.has(error.code);
         // Other failures of the provider are answers with 5xx, which are logged where they are sent.
         if (goesOn || error.kind === 'rate-limited') logFailure(model, error);
-        if (!goesOn) throw error;
+        if (!goesOn) throw withModel(error, asked);
         metrics.fallbacks.inc({ model: info.id, fallback: next.info.id });
       },
       ended(): void {
@@ -203,4 +211,15 @@ export function createModelCall(parts: ModelCallParts): Model {
   }
 
   return { info, complete, stream };
+}
+
+/**
+ * The error with a cause that names the model, for the log of whoever reports it: a request, a step of a workflow, a
+ * chat in the background. What the caller sees stays the same. Refusals, which are about the request, stay as they are.
+ */
+function withModel(error: GatewayError, { id, provider, model }: ModelInfo): GatewayError {
+  if (!FAILURES.has(error.kind)) return error;
+  const { code, kind, title, detail, extras } = error;
+  const cause = new Error(`the model "${id}" (${model} of ${provider})`, { cause: extras.cause });
+  return new GatewayError({ code, kind, title }, detail, { ...extras, cause });
 }
