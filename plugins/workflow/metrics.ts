@@ -27,6 +27,8 @@ export function workflowMetrics(metric: Scope['metric']) {
     'Runs that were started, and that became waiting, paused, resumed, completed or cancelled, by the process that wrote it.',
     ['status'],
   );
+  // The first ones are an increase to Prometheus only where there was a 0 before.
+  runs.inc({ status: 'paused' }, 0);
   const hints = counter(
     'svc_workflow_hints_total',
     'Hints to the queue that there is something to do: sent, lost (the queue is full or away), failed, or dropped since too many were on their way.',

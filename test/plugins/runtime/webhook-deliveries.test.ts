@@ -349,6 +349,29 @@ test('an address that the gateway may no longer call is refused at each attempt,
   );
 });
 
+test('events that are given up are told in the log, once a minute, with a webhook and what its receiver did', async (t) => {
+  const receiver = await startReceiver(t, () => 500);
+  const gateway = await startRuntime(t, { env: { ...LOCAL, SVC_WEBHOOK_BACKOFF: '1ms' } });
+  const { id } = await makeWebhook(gateway, { url: receiver.url });
+  const event = { type: 'agent.created' as const, data: {} };
+  await portOf(gateway).emit(TENANT, event, event, event);
+  const { database } = gateway.gateway.services;
+  const entities = database.forTenant(TENANT);
+  await until(async () => (await entities.count(LogTable)) === 6);
+  await until(async () => (await entities.count(DeliveryTable)) === 0);
+  const told = () => gateway.logs().filter((line) => line.includes('events for webhooks were given up'));
+  await until(() => told().length > 0);
+  t.is(told().length, 1);
+  t.like(JSON.parse(told()[0]!), {
+    level: 'warn',
+    plugin: 'runtime',
+    tenant_id: TENANT,
+    webhook_id: id,
+    error: 'The receiver answered 500.',
+    times: 1,
+  });
+});
+
 test('a log keeps the latest attempts', async (t) => {
   const receiver = await startReceiver(t);
   const gateway = await startRuntime(t, { env: LOCAL });

@@ -92,6 +92,15 @@ export function createDeliveries(parts: DeliveriesParts) {
     ),
   );
 
+  const givenUp = throttledLog(
+    clock,
+    (webhook: { tenant_id: string; webhook_id: string; error: string }, times) =>
+      log.warn(
+        { ...webhook, times },
+        'events for webhooks were given up: their receivers failed at every attempt',
+      ),
+  );
+
   /** One attempt, not yet in the log. A receiver that answers 410 gets nothing more. Throws the reason of `signal`. */
   async function attempt(
     entities: TenantEntityManager,
@@ -179,6 +188,8 @@ export function createDeliveries(parts: DeliveriesParts) {
             ];
       if (!(await tenant.writeTogether([...next, logWrite(entry)]))) return;
       counted(sent.error === null ? 'delivered' : delay === undefined ? 'given_up' : 'retried');
+      if (sent.error !== null && delay === undefined && !isOff)
+        givenUp({ tenant_id: tenant.tenantId, webhook_id, error: sent.error });
       await trimLogs(tenant, webhook_id);
     } finally {
       place.leave();

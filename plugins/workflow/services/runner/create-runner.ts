@@ -1,4 +1,11 @@
-import { backoffDelay, isDatabaseFull, KernelErrors, orAborted, throttledLog } from 'agent-gateway';
+import {
+  backoffDelay,
+  isDatabaseFull,
+  KernelErrors,
+  orAborted,
+  throttledLog,
+  throttledLogs,
+} from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -43,6 +50,9 @@ export function createRunner(parts: RunnerParts): Runner {
   const databaseFailed = throttledLog<object>(timers, (fields, count) =>
     parts.log.warn({ ...fields, count }, RETRIED),
   );
+  const stepFailed = throttledLogs<object>(timers, (_, fields, count) =>
+    parts.log.warn({ ...fields, count }, 'a step of a workflow failed'),
+  );
   const core: RunnerCore = {
     ...parts,
     lease,
@@ -55,6 +65,7 @@ export function createRunner(parts: RunnerParts): Runner {
       return phase.isClosing ? undefined : lease.worker;
     },
     databaseFailed,
+    stepFailed,
     facts: () => ({ now: clock.now(), newId, endsOnFailure, limits: transitionLimits }),
     slotsFreed: () => admission.fill(),
     noteBacklog: () => admission.noteBacklog(),

@@ -27,6 +27,8 @@ export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   facts(): Facts;
   /** The database did not answer for a run: that is one line a minute, however many runs and callers meet it. */
   databaseFailed(fields: object): void;
+  /** An attempt of a step failed: one line a minute for each code, with the latest one. */
+  stepFailed(code: string, fields: object): void;
   /** Slots may be free: runs that wait for one get it. */
   slotsFreed(): void;
   /** There is due work that is not remembered here: the database has to be queried for it when there is room. */

@@ -54,7 +54,9 @@ export class StepCall {
     this.#cancelDeadline = timers.after(limits.stepTimeoutMs, () => {
       if (!this.#finish('timed-out')) return;
       this.#abandon(new DOMException('The time of the step is over', 'TimeoutError'));
-      ended(endingAtDeadline(this.fence, limits.stepTimeoutMs));
+      const ending = endingAtDeadline(this.fence, limits.stepTimeoutMs);
+      this.#logFailure(run, step, ending);
+      ended(ending);
     });
     if (step.delivery > 1) metrics.redelivered(step.nodeType);
     // An executor may throw before it returns a promise.
@@ -62,6 +64,7 @@ export class StepCall {
       (result) => {
         if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOf(this.fence, result);
+        this.#logFailure(run, step, ending);
         this.#finish(ending.type);
         // `also` is called on its result, as its author wrote it.
         ended(ending, ending.type === 'succeeded' ? result.also?.bind(result) : undefined);
@@ -69,7 +72,7 @@ export class StepCall {
       (error: unknown) => {
         if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOfError(this.fence, error);
-        this.#logDefect(run, step, ending, error);
+        this.#logFailure(run, step, ending, error);
         this.#finish('failed');
         ended(ending);
       },
@@ -99,10 +102,14 @@ export class StepCall {
     this.#controller?.abort(reason);
   }
 
-  #logDefect({ id, tenantId }: RunState, step: StepState, ending: Ending, error: unknown): void {
-    if (ending.type !== 'failed' || ending.error.code !== 'internal') return;
-    const fields = { err: error, tenant_id: tenantId, run_id: id, step_id: step.id, node: step.nodeId };
-    this.#core.log.error(fields, 'a step failed because of a defect');
+  /** A defect each time; what else fails a step, such as a model that is away, may fail that of every run. */
+  #logFailure({ id, tenantId }: RunState, step: StepState, ending: Ending, error?: unknown): void {
+    if (ending.type !== 'failed') return;
+    const { code, message } = ending.error;
+    const place = { tenant_id: tenantId, run_id: id, step_id: step.id, node: step.nodeId };
+    const fields = { err: error ?? new Error(message), code, ...place };
+    if (code === 'internal') this.#core.log.error(fields, 'a step failed because of a defect');
+    else this.#core.stepFailed(code, fields);
   }
 }
 
