@@ -31,23 +31,13 @@ export function runPeriodically(
   clock: Pick<Clock, 'monotonic'> = systemClock,
 ): RunningTask {
   let running: Promise<void> | undefined;
-  let isFailureLogged = false;
-  const failures = () =>
-    throttledLog(clock, (err: unknown, times) => {
-      isFailureLogged = true;
-      log.error({ err, task: task.name, times }, 'a periodic task failed');
-    });
-  let failed = failures();
-  let lastFailure: string | undefined;
+  const outcome = logTask('periodic', task.name, log, clock);
   const runOnce = async () => {
     try {
       await task.task(signal);
-      if (isFailureLogged) log.info({ task: task.name }, 'a periodic task works again');
-      isFailureLogged = false;
+      outcome.succeeded();
     } catch (err) {
-      if (String(err) !== lastFailure) failed = failures();
-      lastFailure = String(err);
-      failed(err);
+      outcome.failed(err);
     }
   };
   const run = () => {
@@ -68,6 +58,37 @@ export function runPeriodically(
     stop: async () => {
       clearInterval(timer);
       await running;
+    },
+  };
+}
+
+/**
+ * Logs how the runs of a task end: a failure, the same again once in a minute at most, and the first success after a
+ * failure that was logged.
+ */
+export function logTask(
+  kind: 'periodic' | 'scheduled',
+  task: string,
+  log: Pick<Logger, 'error' | 'info'>,
+  clock: Pick<Clock, 'monotonic'>,
+) {
+  let isFailureLogged = false;
+  const failures = () =>
+    throttledLog(clock, (err: unknown, times) => {
+      isFailureLogged = true;
+      log.error({ err, task, times }, `a ${kind} task failed`);
+    });
+  let logFailure = failures();
+  let lastFailure: string | undefined;
+  return {
+    failed(err: unknown): void {
+      if (String(err) !== lastFailure) logFailure = failures();
+      lastFailure = String(err);
+      logFailure(err);
+    },
+    succeeded(): void {
+      if (isFailureLogged) log.info({ task }, `a ${kind} task works again`);
+      isFailureLogged = false;
     },
   };
 }

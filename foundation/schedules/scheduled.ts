@@ -3,7 +3,7 @@ import { throttledLog } from '../base/throttle.ts';
 import { type Database, isUniqueViolation } from '../data/database.ts';
 import type { Leases } from '../leases/leases.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { RunningTask } from './periodic.ts';
+import { logTask, type RunningTask } from './periodic.ts';
 import type { Plan } from './plan.ts';
 import { ScheduleRow } from './schedule-table.ts';
 
@@ -37,9 +37,9 @@ const TTL_MS = { shortest: 5_000, longest: 20_000 };
 
 /**
  * Takes part in a task that one replica runs at a time, and once each time that it is due: the table says when, and a
- * strict lease which replica. A run that failed counts, and is logged. One that did not end, since its process died,
- * lost its lease or was stopped, is done again by the replica that has the lease next. Of the times that were missed,
- * with no process there or during a run, one is made up for, at most.
+ * strict lease which replica. A run that failed counts, and is logged, the same failure once in a minute at most. One
+ * that did not end, since its process died, lost its lease or was stopped, is done again by the replica that has the
+ * lease next. Of the times that were missed, with no process there or during a run, one is made up for, at most.
  */
 export function runScheduled(
   { name, formerly = [], plan, task, immediately }: ScheduledTask,
@@ -51,6 +51,7 @@ export function runScheduled(
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
+  const outcome = logTask('scheduled', name, log, systemClock);
   const notLookedUp = throttledLog(systemClock, (err: unknown, times) =>
     log.error({ err, task: name, times }, 'whether a scheduled task is due could not be looked up'),
   );
@@ -108,10 +109,12 @@ export function runScheduled(
   async function run(alive: AbortSignal): Promise<boolean> {
     try {
       await task(alive);
-      return !alive.aborted;
+      if (alive.aborted) return false;
+      outcome.succeeded();
+      return true;
     } catch (err) {
       if (alive.aborted) return false;
-      log.error({ err, task: name }, 'a scheduled task failed');
+      outcome.failed(err);
       return true;
     }
   }

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
 import type { Family } from '../../../foundation/data/family.ts';
 import { createTableStore } from '../../../foundation/leases/table-store.ts';
 import { everyPlan } from '../../../foundation/schedules/plan.ts';
@@ -22,12 +23,12 @@ async function setUp(t: ExecutionContext, family: Family = 'sqlite') {
     /** Takes part in the task `acme.report`, on the database's clock or on the test's. */
     replica(
       task: (signal: AbortSignal) => Promise<void>,
-      { every = 3_600_000, immediately = false, onTestClock = true } = {},
+      { every = 3_600_000, immediately = false, onTestClock = true, log = silent } = {},
     ) {
       const { leases, kill } = replicaOf(t, createTableStore(database, clock));
       const controller = new AbortController();
       const now = async () => (onTestClock ? time.now() : database.now());
-      const parts = { database: { system: () => database.system(), now }, leases, log: silent };
+      const parts = { database: { system: () => database.system(), now }, leases, log };
       const scheduled = { name: 'acme.report', plan: everyPlan(every), task, immediately };
       const running = runScheduled(scheduled, controller.signal, parts);
       onEnd(t, () => running.stop());
@@ -179,6 +180,29 @@ test('a run that failed counts, and one that was told to stop is done again', as
   parts.replica(count);
   await until(async () => (await parts.nextAt()) === 2 * HOUR);
   t.is(runs, 1);
+});
+
+test('a task that fails each time fills no log, and says when it works again', async (t) => {
+  const parts = (await setUp(t))!;
+  const lines: { task?: string; msg?: string }[] = [];
+  let runs = 0;
+  let works = false;
+  const task = async () => {
+    runs += 1;
+    if (!works) throw new Error('no server');
+  };
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  parts.replica(task, { every: 20, immediately: true, onTestClock: false, log });
+  await until(() => runs > 3);
+  works = true;
+  await until(() => lines.length > 1);
+  t.deepEqual(
+    lines.map(({ task, msg }) => [task, msg]),
+    [
+      ['acme.report', 'a scheduled task failed'],
+      ['acme.report', 'a scheduled task works again'],
+    ],
+  );
 });
 
 test('a shorter interval holds from the next start on', async (t) => {
