@@ -32,7 +32,7 @@ test('a record reaches the sink as it was given', async (t) => {
   const { trail } = startTrail(t, await tempFolder(t), sink);
   const given = entry({ sessionId: 's', sourceIp: '192.0.2.1', detail: { text: 'Ünïcode\n"quoted"' } });
   trail.record(given);
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.deepEqual([...sink.stored.values()], [given]);
 });
 
@@ -63,7 +63,7 @@ test('a batch begins with few records, takes the multiple of them that waits, an
   await until(() => sink.stored.size === 160);
   t.deepEqual(sink.batches, [30, 10, 50, 50, 20]);
   t.is(trail.stats().queued, 5);
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 165);
 });
 
@@ -89,7 +89,7 @@ test('a sink that is away gets everything once it is back', async (t) => {
   await until(() => trail.stats().failures >= 3);
   t.is(trail.stats().queued, 500);
   sink.isAway = false;
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 500);
   // It may come back between a write that failed and the look whether it is the sink's fault.
   t.true(sink.repeated <= 1);
@@ -103,7 +103,7 @@ test('a sink that does not answer is given up on after its deadline and tried ag
   recordMany((one) => trail.record(one), 3);
   await until(() => trail.stats().failures >= 1);
   sink.hangs = false;
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 3);
 });
 
@@ -155,7 +155,7 @@ test('what nobody waited for is taken up to twice the bound, and what is lost is
   t.true(lost > 0 && spooledBytes < 21_000);
   t.is(log.lines.filter((line) => line.startsWith('audit record lost')).length, 1);
   sink.isAway = false;
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, queued);
 });
 
@@ -180,7 +180,7 @@ test('close ends at its deadline, and the next start finds the rest', async (t) 
   await first.close(30);
   t.true(performance.now() - start < 15_000);
   const second = startTrail(t, folder, back).trail;
-  t.true(await second.flush(5_000));
+  t.true(await second.flush(30_000));
   t.deepEqual(
     [...back.stored.keys()],
     given.map(({ id }) => id),
@@ -228,7 +228,7 @@ test('an entry that the database will never take is set aside and the others are
   trail.record(bad[1]);
   recordMany((one) => trail.record(one), 100);
   trail.record(bad[2]);
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 200);
   t.like(trail.stats(), { written: 200, rejected: 3, queued: 0 });
   const [file] = filesOf(folder).filter((found) => found.endsWith('.rejected')) as [string];
@@ -252,13 +252,13 @@ test('entries that fail while nothing at all can be written are not set aside', 
   const sink = new FakeSink();
   const { trail } = startTrail(t, await tempFolder(t), sink);
   trail.record(entry());
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   sink.refuses = () => true;
   recordMany((one) => trail.record(one), 20);
   await until(() => trail.stats().failures >= 3);
   t.like(trail.stats(), { rejected: 0, queued: 20 });
   sink.refuses = () => false;
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 21);
 });
 
@@ -266,7 +266,7 @@ test('entries that find no room on a full disk are not set aside, though those t
   const sink = new FakeSink();
   const { trail } = startTrail(t, await tempFolder(t), sink);
   trail.record(entry());
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   sink.refuses = ({ id }) => {
     if (sink.stored.has(id)) return false;
     throw DatabaseErrors.unavailable('The database takes no writes: its disk is full');
@@ -275,7 +275,7 @@ test('entries that find no room on a full disk are not set aside, though those t
   await until(() => trail.stats().failures >= 3);
   t.like(trail.stats(), { rejected: 0, queued: 20 });
   sink.refuses = () => false;
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 21);
 });
 
@@ -286,7 +286,7 @@ test('a lone bad entry at the very beginning does not stop those that follow', a
   trail.record(entry({ action: 'POISON' }));
   await until(() => trail.stats().failures >= 1);
   recordMany((one) => trail.record(one), 5);
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 5);
   t.is(trail.stats().rejected, 1);
 });
@@ -304,7 +304,7 @@ test('an unfinished last line and a damaged one are skipped, told of, and the re
   writeFileSync(file, `${lines.join('\n').slice(0, -25)}`);
   const sink = new FakeSink();
   const { trail, log } = startTrail(t, folder, sink);
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 8);
   t.is(trail.stats().rejected, 1);
   t.true(log.lines.some((line) => line.includes('unfinished line')));
@@ -318,7 +318,7 @@ test('a detail that is no JSON or too long is left out of the record', async (t)
   cyclic.self = cyclic;
   trail.record(entry({ detail: cyclic }));
   trail.record(entry({ detail: { text: 'x'.repeat(2_000_000) } }));
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.deepEqual(
     [...sink.stored.values()].map(({ detail }) => detail),
     [{ omitted: true }, { omitted: true }],
@@ -347,7 +347,7 @@ test('while the disk fails records are kept in memory and still reach the sink',
   t.is(trail.stats().spooledBytes, 0);
   t.true(log.lines.some((line) => line.includes('the disk fails')));
   sink.isAway = false;
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 20);
   broken.repair();
 });
@@ -369,7 +369,7 @@ test('memory is bounded too while the disk fails: callers wait', async (t) => {
   sink.isAway = false;
   await room;
   broken.repair();
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, count);
 });
 
@@ -384,7 +384,7 @@ test('what was kept in memory is in the journal again at the end', async (t) => 
   await trail.close(0);
   t.is(trail.stats().lost, 0);
   const next = startTrail(t, folder, back).trail;
-  t.true(await next.flush(5_000));
+  t.true(await next.flush(30_000));
   t.is(back.stored.size, 20);
 });
 
@@ -397,7 +397,7 @@ test('more than is kept at hand comes from the files, once each, and so does wha
   t.true(await trail.flush(10_000));
   t.is(sink.stored.size, 6_000);
   await Promise.all(Array.from({ length: 700 }, () => trail.record(entry())));
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 6_700);
   t.deepEqual([trail.stats().queued, trail.stats().spooledBytes, trail.stats().lost], [0, 0, 0]);
 });

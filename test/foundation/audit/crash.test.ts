@@ -84,7 +84,7 @@ test('processes that share a directory leave each other alone', async (t) => {
   await until(() => first.stats().failures > 5 && second.stats().failures > 5);
   one.isAway = false;
   two.isAway = false;
-  t.true((await first.flush(5_000)) && (await second.flush(5_000)));
+  t.true((await first.flush(30_000)) && (await second.flush(5_000)));
   t.deepEqual(new Set([...one.stored.values()].map(({ userId }) => userId)), new Set(['one']));
   t.deepEqual(new Set([...two.stored.values()].map(({ userId }) => userId)), new Set(['two']));
   t.is(one.stored.size + two.stored.size, 40);
@@ -136,6 +136,6 @@ test('a process whose journal was taken away while it was held up loses nothing'
   await until(() => log.lines.some((line) => line.includes('beginning anew')));
   sink.isAway = false;
   trail.record(entry());
-  t.true(await trail.flush(5_000));
+  t.true(await trail.flush(30_000));
   t.is(sink.stored.size, 21);
 });
