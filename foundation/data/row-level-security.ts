@@ -92,7 +92,7 @@ async function unguarded(
       and class.relrowsecurity and class.relforcerowsecurity
       and has_table_privilege(${role}, class.oid, 'select')
       and exists (select 1 from pg_policy as policy where policy.polrelid = class.oid
-        and policy.polname = ${sql.lit(TENANT_POLICY)} and policy.polroles = array[${role}::regrole::oid])
+        and policy.polname = ${sql.lit(TENANT_POLICY)} and policy.polroles = array(select oid from pg_roles where rolname = ${role}))
       and exists (select 1 from pg_policy as policy where policy.polrelid = class.oid
         and policy.polname = ${sql.lit(SYSTEM_POLICY)})`.execute(queries);
   const guarded = new Map(rows.map((row) => [row.name, row]));

@@ -253,6 +253,19 @@ test('a schema may have capital letters and hyphens in its name, as that of a us
   t.is(schema, 'Svc-Gateway');
 });
 
+test('the application role may have capital letters and hyphens in its name', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const applicationRole = `Gateway-Test-${randomBytes(6).toString('hex')}`;
+  t.teardown(() => ask(fresh, `drop owned by "${applicationRole}"; drop role "${applicationRole}"`));
+  const database = await openDatabase({ ...fresh.options, applicationRole });
+  t.teardown(() => database.close());
+  await database.register(notes);
+  await seed(database);
+  t.is(await database.forTenant(TENANT_A).count(Note, {}), 1);
+  await t.notThrowsAsync(database.ping(5_000));
+});
+
 test('the tenant costs no round trip of its own', async (t) => {
   const { database } = (await prepared(t)) ?? {};
   if (database === undefined) return;
