@@ -40,6 +40,12 @@ export async function ensureApplicationRole(queries: MigrationQueries, name: str
         `The role ${name} (SVC_DATABASE_ROLE) must be neither superuser nor allowed to bypass row security`,
       );
     }
+    if (role.user === name) {
+      throw new DatabaseStartError(
+        `The role ${name} (SVC_DATABASE_ROLE) is the user that connects: it owns the tables, and sees the rows of all tenants. ` +
+          'Name another one, which the gateway makes where it may',
+      );
+    }
     if (role.usable) return;
     try {
       if (!role.exists) await sql`create role ${sql.id(name)} nologin`.execute(queries);

@@ -62,6 +62,18 @@ test('a role that would not keep tenants apart is refused with the variable that
   });
 });
 
+test('the user that connects is refused as the role of tenants: the owner of the tables sees all rows', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const user = `gateway_test_${randomBytes(6).toString('hex')}`;
+  await ask(fresh, `create role ${user} login`);
+  t.teardown(() => ask(fresh, `drop role ${user}`));
+  const url = (fresh.options.url ?? '').replace('root@', `${user}@`);
+  await t.throwsAsync(openDatabase({ ...fresh.options, url, applicationRole: user }), {
+    message: `The role ${user} (SVC_DATABASE_ROLE) is the user that connects: it owns the tables, and sees the rows of all tenants. Name another one, which the gateway makes where it may`,
+  });
+});
+
 test('every tenant-owned table is under forced row-level security', async (t) => {
   const { fresh } = (await prepared(t)) ?? {};
   if (fresh === undefined) return;
