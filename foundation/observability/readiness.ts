@@ -71,11 +71,13 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
 /** @param failing names of the checks whose failure the log has, and not its end */
 async function check(parts: ReadinessParts, failing: Set<string>): Promise<Readiness> {
   const shown = (reason: string) => parts.withoutSecrets(reason).slice(0, MAX_REASON);
+  const probes = parts.probes();
+  // One that has gone, with its plugin, begins anew when it is back.
+  for (const name of failing)
+    if (name !== 'database' && !probes.some((probe) => probe.name === name)) failing.delete(name);
   const [database, ...checks] = await Promise.all([
     outcome('database', logged('database', parts.pingDatabase(), parts, failing), shown),
-    ...parts
-      .probes()
-      .map((probe) => outcome(probe.name, logged(probe.name, runProbe(probe), parts, failing), shown)),
+    ...probes.map((probe) => outcome(probe.name, logged(probe.name, runProbe(probe), parts, failing), shown)),
   ]);
   const isServing = parts.isServing();
   const isReady = isServing && [database, ...checks].every(({ state }) => state === 'ok');

@@ -89,3 +89,29 @@ test('a check that begins to fail is one line with its cause, however often it i
   await readiness();
   t.like(lines[2], { check: 'database', err: { message: 'away once more' } });
 });
+
+test('a check that comes back with its plugin and fails has a line again', async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const failing = [{ name: 'acme', check: () => Promise.reject(new Error('down')) }];
+  let probes = failing;
+  const readiness = createReadiness({
+    withoutSecrets: redactText,
+    isServing: () => true,
+    pingDatabase: async () => undefined,
+    probes: () => probes,
+    degraded: () => [],
+    log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+  });
+  await readiness();
+  probes = [];
+  t.is((await readiness()).status, 'ready');
+  probes = failing;
+  await readiness();
+  t.deepEqual(
+    lines.map(({ level, check }) => [level, check]),
+    [
+      [40, 'acme'],
+      [40, 'acme'],
+    ],
+  );
+});
