@@ -8,7 +8,7 @@ export interface LoggedSubject {
   readonly method: string;
   /** As the client sent it, without the query. */
   readonly path: string;
-  /** Health and metrics, which are asked every few seconds. */
+  /** Health and metrics, asked every few seconds: that a replica is not ready is an answer, and no error of theirs. */
   readonly quiet: boolean;
 }
 
@@ -17,10 +17,10 @@ export function logCall(
   access: Logging['access'],
   state: CallState,
   subject: LoggedSubject,
-  outcome: Outcome,
+  { status, duration }: Outcome,
 ): void {
-  const { status, duration } = outcome;
-  access(subject.quiet ? 'debug' : status >= 500 ? 'warn' : 'info', {
+  const isQuiet = subject.quiet && (status < 500 || state.errorCode === undefined);
+  access(isQuiet ? 'debug' : status >= 500 ? 'warn' : 'info', {
     method: subject.method,
     path: subject.path,
     status,

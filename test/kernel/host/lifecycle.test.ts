@@ -5,6 +5,7 @@ import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
 import { reply } from '../../../kernel/api/reply.ts';
+import { KernelErrors } from '../../../kernel/index.ts';
 import { KERNEL_VERSION } from '../../../kernel/version.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../../support/plugins.ts';
@@ -288,6 +289,24 @@ test('a probe joins readiness', async (t) => {
   );
   const asked = lines.filter((line) => line.path === '/health/ready');
   t.deepEqual([...new Set(asked.map(({ level }) => level))], ['debug'], 'those who ask fill no log');
+});
+
+test('a route without a rate limit that fails has the line of its request, as others have', async (t) => {
+  const engine = testPlugin('engine', {
+    setup: (scope) =>
+      scope.route(
+        publicRoute('/engine', () => {
+          throw KernelErrors.unavailable('The engine is away');
+        }),
+      ),
+  });
+  await using gateway = await startTestGateway({ plugins: [engine] });
+  t.is((await gateway.request('/engine')).status, 503);
+  const lines = gateway.logs().map((line) => JSON.parse(line));
+  t.like(
+    lines.find((line) => line.path === '/engine'),
+    { level: 'warn', status: 503, code: 'gateway.unavailable' },
+  );
 });
 
 test('why the gateway is not ready is for operators with ops:read alone', async (t) => {
