@@ -67,9 +67,10 @@ export function createChatMessages({ clock, ids }: { readonly clock: Clock; read
         case 'reasoning':
           return [grown('', event.delta)];
         case 'tool_call': {
-          // The model writes them, and need not write JSON.
-          const given = parsedJson(event.arguments) ?? event.arguments;
-          const call = { name: event.name, arguments: given, tool_call_id: event.id };
+          // The model writes them, and need not write JSON. `null` is JSON.
+          const { id, name, arguments: text } = event;
+          const given = parsedJson(text);
+          const call = { name, arguments: given === undefined ? text : given, tool_call_id: id };
           return [...closed(), completed(started('function_call', JSON.stringify(call)))];
         }
         case 'tool_result':
