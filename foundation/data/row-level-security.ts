@@ -165,33 +165,46 @@ async function guardTables(
 
 /** Row-level security for the tables that a process registers, with its application role. */
 export function createTableGuard(role: string) {
-  /** One of the tables. */
+  /** One of the tables that this process has had. */
   let known: string | undefined;
   let isLost = false;
+
+  /** Finds out whether the tables are still this role's. */
+  async function look(queries: MigrationQueries): Promise<void> {
+    if (known === undefined) return;
+    const { rows } = await sql<{ kept: boolean | null }>`
+      select has_table_privilege(${sql.lit(role)}, to_regclass(${sql.lit(known)}), 'select') as kept`.execute(
+      queries,
+    );
+    isLost = rows[0]?.kept === false;
+  }
+
+  /** @throws database.unavailable where another process had taken the tables: no tenant can be served from here */
+  function assertKept(): void {
+    if (!isLost) return;
+    throw DatabaseErrors.unavailable(
+      `The role ${role} (SVC_DATABASE_ROLE) has no rights on the tables any more: another replica was started with another role.`,
+    );
+  }
+
   return {
-    /** Guards those of the tables that are not guarded for this role. */
+    /**
+     * Guards those of the tables that are not guarded for this role. The first call takes them from another role; later
+     * ones do not, where one has taken the tables since: of two that both have some, neither could serve.
+     *
+     * @throws database.unavailable as `assertKept`
+     */
     async guard(target: MigrationTarget, tables: readonly TenantTable[]): Promise<void> {
+      if ((await unguarded(target.kysely, tables, role)).length > 0) {
+        await locked(target, async (queries) => {
+          await look(queries);
+          assertKept();
+          await guardTables(queries, await unguarded(queries, tables, role), role, target.log);
+        });
+      }
       known ??= tables[0]?.name;
-      if ((await unguarded(target.kysely, tables, role)).length === 0) return;
-      await locked(target, async (queries) =>
-        guardTables(queries, await unguarded(queries, tables, role), role, target.log),
-      );
     },
-    /** Finds out whether the tables are still this role's. */
-    async look(queries: MigrationQueries): Promise<void> {
-      if (known === undefined) return;
-      const { rows } = await sql<{ kept: boolean | null }>`
-        select has_table_privilege(${sql.lit(role)}, to_regclass(${sql.lit(known)}), 'select') as kept`.execute(
-        queries,
-      );
-      isLost = rows[0]?.kept === false;
-    },
-    /** @throws database.unavailable where another process had taken the tables: no tenant can be served from here */
-    assertKept(): void {
-      if (!isLost) return;
-      throw DatabaseErrors.unavailable(
-        `The role ${role} (SVC_DATABASE_ROLE) has no rights on the tables any more: another replica was started with another role.`,
-      );
-    },
+    look,
+    assertKept,
   };
 }

@@ -227,6 +227,27 @@ test('tables go over to the role of the last start: the role before is refused, 
   t.deepEqual(warnings, []);
 });
 
+test('a replica from which another role took the tables takes none of them back, so that one role has all', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const role = `gateway_test_${randomBytes(6).toString('hex')}`;
+  t.teardown(() => ask(fresh, `drop owned by ${role}; drop role ${role}`));
+  const open = async (applicationRole: string) => {
+    const opened = await openDatabase({ ...fresh.options, applicationRole });
+    t.teardown(() => opened.close());
+    await opened.register(kernelRegistration);
+    return opened;
+  };
+  const database = await open(ROLE);
+  const other = await open(role);
+  await other.register(notes);
+  await seed(other);
+  // As where both start at one time, or a plugin is reloaded.
+  await t.throwsAsync(database.register(notes), { message: /has no rights on the tables any more/ });
+  t.is(await other.forTenant(TENANT_A).count(Note, {}), 1);
+  await other.ping(5_000);
+});
+
 interface WirePool {
   on(event: 'acquire', listener: (client: { connection: { query(text: string): void } }) => void): void;
 }
