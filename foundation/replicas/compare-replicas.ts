@@ -35,11 +35,11 @@ interface ReplicaTimes {
   readonly look: number;
   /** A replica without a sign of life for so long does not count. */
   readonly live: number;
+  /** Of the end, which waits for what is under way, and to leave the table. */
+  readonly close: number;
 }
 
-const TIMES: ReplicaTimes = { look: 30_000, live: 100_000 };
-/** Milliseconds that the end waits for what is under way, and to leave the table. */
-const CLOSE_MS = 500;
+const TIMES: ReplicaTimes = { look: 30_000, live: 100_000, close: 500 };
 
 /** Gives a Redis a name that stays as long as its data, and a day after the last replica. */
 const IDENTIFY = redisScript(`
@@ -54,7 +54,7 @@ return redis.call('get', KEYS[1])`);
  */
 export function compareReplicas(parts: ReplicasParts) {
   const { database, settings, redis, ids, log, metrics } = parts;
-  const { look: every, live } = { ...TIMES, ...parts.times };
+  const { look: every, live, close } = { ...TIMES, ...parts.times };
   const id = ids.uuid();
   const host = os.hostname().slice(0, 255);
   const differ = metrics.gauge({
@@ -136,7 +136,7 @@ export function compareReplicas(parts: ReplicasParts) {
         await database.system().nativeDelete(ReplicaRow, { id });
       };
       await endsWithin(
-        CLOSE_MS,
+        close,
         leave().catch((err: unknown) => log.debug({ err }, 'a replica did not leave')),
       );
     },

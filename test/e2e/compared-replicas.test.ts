@@ -15,5 +15,5 @@ test('replicas on a database server are compared while they run, and a metric te
   t.regex(String(metrics.body), /^svc_replica_settings_differ\{setting="REDIS_URL"\} 0$/m);
 
   await elsewhere.stop();
-  t.is(await running(), 1);
+  await until(async () => (await running()) === 1);
 });

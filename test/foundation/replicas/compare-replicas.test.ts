@@ -39,7 +39,7 @@ async function setUp(t: ExecutionContext, family: Family) {
         ids,
         log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
         metrics: createPluginMetrics(registry, 'kernel'),
-        times: { look: 20, live: 60_000 },
+        times: { look: 20, live: 60_000, close: 20_000 },
       });
       onEnd(t, running.close);
       return {
