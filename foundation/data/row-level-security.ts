@@ -81,6 +81,12 @@ async function roleState(queries: MigrationQueries, name: string): Promise<RoleS
   return rows[0] as RoleState;
 }
 
+/** Whether a row `class` of pg_class is one of the tables, of which there is at least one. */
+function isAmong(tables: readonly TenantTable[]) {
+  const names = sql.join(tables.map(({ name }) => sql.lit(name)));
+  return sql`class.relnamespace = quote_ident(current_schema())::regnamespace and class.relname in (${names})`;
+}
+
 /** Those of the tables that are not fully guarded by row-level security yet. */
 async function unguarded(
   queries: MigrationQueries,
@@ -93,8 +99,7 @@ async function unguarded(
     select class.relname as name, has_table_privilege(${role}, class.oid, 'insert')
       and has_table_privilege(${role}, class.oid, 'update') and has_table_privilege(${role}, class.oid, 'delete') as writes
     from pg_class as class
-    where class.relnamespace = quote_ident(current_schema())::regnamespace
-      and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
+    where ${isAmong(tables)}
       and class.relrowsecurity and class.relforcerowsecurity
       and has_table_privilege(${role}, class.oid, 'select')
       and exists (select 1 from pg_policy as policy where policy.polrelid = class.oid
@@ -116,8 +121,7 @@ async function otherRoles(
     select distinct role.rolname as name
     from pg_policy as policy join pg_class as class on class.oid = policy.polrelid
       join pg_roles as role on role.oid = any(policy.polroles)
-    where class.relnamespace = quote_ident(current_schema())::regnamespace
-      and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
+    where ${isAmong(tables)}
       and policy.polname = ${sql.lit(TENANT_POLICY)} and role.rolname <> ${sql.lit(applicationRole)}`.execute(
     queries,
   );

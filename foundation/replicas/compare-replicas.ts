@@ -123,9 +123,8 @@ export function compareReplicas(parts: ReplicasParts) {
       );
   }
 
-  const task = () => look().catch((err: unknown) => log.debug({ err }, 'the replicas could not be compared'));
   const end = new AbortController();
-  const periodic = { name: 'compare-replicas', milliseconds: every, task, immediately: true };
+  const periodic = { name: 'compare-replicas', milliseconds: every, task: look, immediately: true };
   const running = runPeriodically(periodic, end.signal, log);
 
   return {

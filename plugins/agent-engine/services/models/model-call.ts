@@ -219,7 +219,6 @@ export function createModelCall(parts: ModelCallParts): Model {
  */
 function withModel(error: GatewayError, { id, provider, model }: ModelInfo): GatewayError {
   if (!FAILURES.has(error.kind)) return error;
-  const { code, kind, title, detail, extras } = error;
-  const cause = new Error(`the model "${id}" (${model} of ${provider})`, { cause: extras.cause });
-  return new GatewayError({ code, kind, title }, detail, { ...extras, cause });
+  const cause = new Error(`the model "${id}" (${model} of ${provider})`, { cause: error.cause });
+  return new GatewayError(error, error.detail, { ...error.extras, cause });
 }
