@@ -4,6 +4,12 @@ import type { ChatMessage } from '../../records/contract.ts';
 /** Where a text comes from that is about to reach a model. */
 export type TextOrigin = 'user' | 'tool';
 
+/** Whose request a text belongs to, for the log of what was found in it. */
+export interface TextOwner {
+  readonly requestId: string;
+  readonly principal: { readonly tenantId: string };
+}
+
 /** What was found in a text. */
 export interface Finding {
   /** Stable name of the rule: `override-instructions`, `encoded-payload`, `system-prompt-leak`. */
@@ -27,14 +33,18 @@ export interface Guard {
    * What makes a text unfit for a model; undefined for one that may pass. Returns a promise only for a long text, which
    * is checked piece by piece.
    */
-  checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined>;
+  checkInput(
+    text: string,
+    origin: TextOrigin,
+    owner?: TextOwner,
+  ): Finding | undefined | Promise<Finding | undefined>;
   /**
    * Checks what is new in a conversation, which is what stands behind its last answer. Rejects with
    * `guard.input-blocked`.
    */
-  inspect(messages: readonly ChatMessage[]): Promise<void>;
+  inspect(messages: readonly ChatMessage[], owner?: TextOwner): Promise<void>;
   /** `secretPrompt` is the system prompt that an answer must not give away. */
-  checkOutput(secretPrompt: string | undefined): OutputCheck;
+  checkOutput(secretPrompt: string | undefined, owner?: TextOwner): OutputCheck;
   /** The text with every credential replaced by `[REDACTED:<kind>]`; all else is byte-identical. */
   redact(text: string): string;
   redactStream(): StreamRedactor;

@@ -38,7 +38,7 @@ export function createModelTests(parts: {
   async function ask(call: ChatCall, alias: string, prompt: string): Promise<string> {
     const { requestId, traceHeaders, principal, signal } = call;
     const messages = [{ role: 'user', content: prompt }] as const;
-    await guard.inspect(messages);
+    await guard.inspect(messages, call);
     const model = models.resolve(alias);
     let answeredBy = model.info;
     const endSpan = beginSpan(call, clock);
@@ -61,7 +61,7 @@ export function createModelTests(parts: {
     const owner = { principal, source: 'runtime' } as const;
     await metering.record(database.forTenant(principal.tenantId), owner, await metering.price([use]));
     const text = textOf(answer);
-    const check = guard.checkOutput(undefined);
+    const check = guard.checkOutput(undefined, call);
     const finding = check.push(text) ?? check.end();
     if (finding !== undefined)
       throw GuardErrors.outputBlocked(`The rule "${finding.rule}" refused the answer`);

@@ -8,6 +8,7 @@ import {
   GuardErrors,
   type OutputCheck,
   type TextOrigin,
+  type TextOwner,
 } from '../../contract.ts';
 import { findInput } from './input/input-check.ts';
 import { createOutputCheck } from './output/output-check.ts';
@@ -23,9 +24,10 @@ export function openGuard(scope: Pick<Scope<AgentEngineSettings>, 'config' | 'lo
   return createGuard({
     input: config.guard_input,
     output: config.guard_output,
-    onFinding: (direction, { rule, reason }) => {
+    onFinding: (direction, { rule, reason }, owner) => {
       findings.inc({ direction, rule });
-      log.warn({ direction, rule }, `guardrails: ${reason}`);
+      const whose = owner && { requestId: owner.requestId, tenantId: owner.principal.tenantId };
+      log.warn({ direction, rule, ...whose }, `guardrails: ${reason}`);
     },
   });
 }
@@ -34,7 +36,11 @@ export function openGuard(scope: Pick<Scope<AgentEngineSettings>, 'config' | 'lo
 export type GuardMode = 'block' | 'report';
 
 /** Called for each finding, whether it blocks or not. Must not throw. */
-type OnFinding = (direction: 'input' | 'tool' | 'output', finding: Finding) => void;
+type OnFinding = (
+  direction: 'input' | 'tool' | 'output',
+  finding: Finding,
+  owner: TextOwner | undefined,
+) => void;
 
 /** The guardrails. Credentials are redacted in every mode. Build it once: the rules are compiled at their first use. */
 export function createGuard(options: {
@@ -45,24 +51,28 @@ export function createGuard(options: {
   const { input, output, onFinding } = options;
   const { redact, redactStream, redactJsonText } = createRedaction();
 
-  function checkInput(text: string, origin: TextOrigin): ReturnType<Guard['checkInput']> {
-    if (text.length <= PIECE) return reportInput(findInput(text, origin), origin);
-    return checkInPieces(text, origin, findInput).then((finding) => reportInput(finding, origin));
-  }
+  const checkInput: Guard['checkInput'] = (text, origin, owner) => {
+    if (text.length <= PIECE) return reportInput(findInput(text, origin), origin, owner);
+    return checkInPieces(text, origin, findInput).then((finding) => reportInput(finding, origin, owner));
+  };
 
-  function reportInput(finding: Finding | undefined, origin: TextOrigin): Finding | undefined {
+  function reportInput(
+    finding: Finding | undefined,
+    origin: TextOrigin,
+    owner: TextOwner | undefined,
+  ): Finding | undefined {
     if (finding === undefined) return undefined;
-    onFinding(origin === 'user' ? 'input' : 'tool', finding);
+    onFinding(origin === 'user' ? 'input' : 'tool', finding, owner);
     return input === 'block' ? finding : undefined;
   }
 
-  function checkOutput(secretPrompt: string | undefined): OutputCheck {
+  function checkOutput(secretPrompt: string | undefined, owner?: TextOwner): OutputCheck {
     const check = createOutputCheck(secretPrompt ?? '');
     let isOver = false;
     /** A finding stays: it is reported once, and forbids the answer from then on. */
     function report(finding: Finding | undefined): Finding | undefined {
       if (finding === undefined) return undefined;
-      if (!isOver) onFinding('output', finding);
+      if (!isOver) onFinding('output', finding, owner);
       isOver = true;
       return output === 'block' ? finding : undefined;
     }
@@ -72,7 +82,7 @@ export function createGuard(options: {
     return { push: (text) => look(() => check.push(text)), end: () => look(check.end) };
   }
 
-  const inspect = (messages: readonly ChatMessage[]) => inspectInput(checkInput, messages);
+  const inspect: Guard['inspect'] = (messages, owner) => inspectInput(checkInput, messages, owner);
   return { checkInput, inspect, checkOutput, redact, redactStream, redactJsonText };
 }
 
@@ -90,13 +100,14 @@ const ORIGINS: ReadonlyMap<string, TextOrigin> = new Map([
 export async function inspectInput(
   check: Guard['checkInput'],
   messages: readonly ChatMessage[],
+  owner?: TextOwner,
 ): Promise<void> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   for (const { role, content } of messages.slice(last + 1)) {
     const origin = ORIGINS.get(role);
     if (origin === undefined) continue;
     for (const text of textsOf(content)) {
-      const finding = await check(text, origin);
+      const finding = await check(text, origin, owner);
       if (finding === undefined) continue;
       throw GuardErrors.inputBlocked(`The rule "${finding.rule}" refused the input: ${finding.reason}.`, {
         param: 'messages',

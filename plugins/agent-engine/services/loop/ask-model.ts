@@ -13,6 +13,7 @@ import {
   GuardErrors,
   keptThoughts,
   type ModelInfo,
+  type TextOwner,
   type ToolCall,
   type ToolDefinition,
 } from '../../contract.ts';
@@ -46,7 +47,7 @@ export async function askModel(
   const newId = () => `call_${ids.uuid()}`;
   const joined = joinAnswer();
   const secret = frame.secret === '' ? undefined : frame.secret;
-  const text = guarded(guard, secret, refuse);
+  const text = guarded(guard, secret, turn.context, refuse);
   /** Of thoughts that are coming: where they give away what they must not, the rest is withheld; the answer goes on. */
   let reasoning: GuardedText | undefined;
   const isShown = frame.prefix === '';
@@ -75,7 +76,7 @@ export async function askModel(
   for await (const chunk of turn.guards.stream(model.stream(request, context), FOR_PROVIDER)) {
     const added = joined.add(chunk);
     if (added.reasoning !== '') {
-      reasoning ??= guarded(guard, secret, () => {});
+      reasoning ??= guarded(guard, secret, turn.context, () => {});
       await emit('reasoning', reasoning.push(added.reasoning));
     }
     if (added.text !== '') {
@@ -150,9 +151,10 @@ interface GuardedText {
 function guarded(
   guard: Guard,
   secret: string | undefined,
+  owner: TextOwner,
   onFinding: (finding: Finding) => void,
 ): GuardedText {
-  const check = guard.checkOutput(secret);
+  const check = guard.checkOutput(secret, owner);
   const redactor = guard.redactStream();
   let isWithheld = false;
   function mayLeave(finding: Finding | undefined): boolean {

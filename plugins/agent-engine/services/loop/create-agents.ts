@@ -75,7 +75,7 @@ export function createAgents(parts: AgentsParts): Agents {
       const frame = outermostFrame(lease.value, request);
       // The guards of a conversation have looked at its messages, and end with it.
       const isAlone = request.guards === undefined;
-      if (isAlone) await guard.inspect(request.messages);
+      if (isAlone) await guard.inspect(request.messages, context);
       using alive = linkSignals(isAlone ? context.signal : undefined);
       const guards = request.guards ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       if (isAlone) frame.messages.splice(0, frame.known, ...(await guards.input(request.messages)));
@@ -90,7 +90,7 @@ export function createAgents(parts: AgentsParts): Agents {
       const { frame, modelCalls, maxModelCalls } = structuredClone(asState(checkpoint));
       checkDecisions(frame, decisions, parts.checkArguments);
       const words = wordsOf(decisions);
-      await guard.inspect(words);
+      await guard.inspect(words, context);
       using alive = linkSignals(opened === undefined ? context.signal : undefined);
       const guards = opened ?? (await openFor(context, alive.signal, frame.agent.name, frame.model));
       decide(frame, withWords(decisions, await guards.input(words)));

@@ -165,7 +165,7 @@ async function outcomeOf(
     ? output
     : `Already done before an interruption: ${toolName} ${input}. Its result: ${output}`;
   const shown = cut(content, MAX_RESULT);
-  const finding = await guard.checkInput(shown, 'tool');
+  const finding = await guard.checkInput(shown, 'tool', context);
   if (finding !== undefined)
     return {
       content: `Error: The result is withheld: the rule "${finding.rule}" of the guardrails refused it.`,

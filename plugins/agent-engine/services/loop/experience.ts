@@ -6,6 +6,7 @@ import type {
   ExperiencedRun,
   Guard,
   RunExperience,
+  TextOwner,
 } from '../../contract.ts';
 import { textOf } from '../../contract.ts';
 import type { Frame, Turn } from './frame.ts';
@@ -81,7 +82,11 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
   }
 
   /** The advice that may stand in a prompt. */
-  async function checked(learner: Experience, { advice = '' }: RunExperience): Promise<string> {
+  async function checked(
+    learner: Experience,
+    { advice = '' }: RunExperience,
+    owner: TextOwner,
+  ): Promise<string> {
     if (advice.length > MAX_ADVICE) {
       logFailure({
         err: new Error(`advice of ${advice.length} characters is left out`),
@@ -89,7 +94,7 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
       });
       return '';
     }
-    const finding = advice === '' ? undefined : await guard.checkInput(advice, 'tool');
+    const finding = advice === '' ? undefined : await guard.checkInput(advice, 'tool', owner);
     if (finding === undefined) return advice;
     logFailure({ err: new Error(`the rule "${finding.rule}" refused the advice`), learner: learner.name });
     return '';
@@ -121,7 +126,7 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
       if (run !== undefined) begun.push({ learner, run });
     }
     if (paused === undefined && begun.length > 0) {
-      const advice = await Promise.all(begun.map(({ learner, run }) => checked(learner, run)));
+      const advice = await Promise.all(begun.map(({ learner, run }) => checked(learner, run, turn.context)));
       frame.experience = {
         advice: advice.filter((text) => text !== '').join('\n\n'),
         memos: Object.fromEntries(

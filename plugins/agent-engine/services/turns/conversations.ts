@@ -97,7 +97,7 @@ export function createConversations(parts: ConversationParts): Conversations {
 
   const open: Conversations['open'] = async (call, request) => {
     const { principal, isAdmin, sessionId, maxSessions, signal } = call;
-    await guard.inspect(request.messages);
+    await guard.inspect(request.messages, call);
     const kept = request.store ? keptMessages(request.messages, guard) : [];
     const begin = () => turns.begin({ principal, isAdmin, sessionId, maxSessions, signal });
     const place = request.store ? inTurn(await begin()) : outside(signal);

@@ -129,7 +129,7 @@ export function createChatCompletions(parts: ChatParts) {
         await asked.model.complete(asked.request, asked.context),
       );
       const { choices: raw, usage: counted } = completion;
-      const choices = guardedChoices(raw, guard, conversation.secretPrompt);
+      const choices = guardedChoices(raw, guard, conversation.secretPrompt, call);
       const usage = await keep(asked, choices[0]!.message, counted);
       return {
         sessionId: conversation.sessionId,
@@ -149,7 +149,7 @@ export function createChatCompletions(parts: ChatParts) {
     const { conversation } = asked;
     const head = answerHead(clientRequest.model, parts);
     const writer = createChunkWriter(head, clientRequest.stream_options?.include_usage === true);
-    const guarded = createGuardedChunks(guard, conversation.secretPrompt);
+    const guarded = createGuardedChunks(guard, conversation.secretPrompt, call);
     const source = conversation.guards.stream(asked.model.stream(asked.request, asked.context));
     let chunks: AsyncIterable<ChatChunk>;
     try {

@@ -7,7 +7,9 @@ import {
   MAX_KEPT,
   ModelErrors,
   type ModelInfo,
+  type OutputCheck,
   redactValue,
+  type TextOwner,
   type ToolCall,
 } from '../../../agent-engine/contract.ts';
 
@@ -18,11 +20,16 @@ type Choices = ChatCompletion['choices'];
  * only with a text that was not changed. Throws `guard.output-blocked`, and `model.upstream` for an answer that is too
  * long or too deep.
  */
-export function guardedChoices(choices: Choices, guard: Guard, secretPrompt: string | undefined): Choices {
+export function guardedChoices(
+  choices: Choices,
+  guard: Guard,
+  secretPrompt: string | undefined,
+  owner: TextOwner,
+): Choices {
   return choices.map(({ logprobs, ...choice }) => {
     const { message } = choice;
     if (sizeOf(message) > MAX_ANSWER) throw tooLong();
-    refuseUnsafe(message, guard, secretPrompt);
+    refuseUnsafe(message, guard.checkOutput(secretPrompt, owner));
     const redacted = redactMessage(message, guard);
     const isUnchanged = redacted.content === message.content;
     return {
@@ -42,9 +49,8 @@ function sizeOf({ content, refusal, tool_calls, reasoning_details }: ChatMessage
   return size + JSON.stringify([others, reasoning_details]).length;
 }
 
-function refuseUnsafe({ content }: ChatMessage, guard: Guard, secretPrompt: string | undefined): void {
+function refuseUnsafe({ content }: ChatMessage, check: OutputCheck): void {
   if (typeof content !== 'string' || content === '') return;
-  const check = guard.checkOutput(secretPrompt);
   const finding = check.push(content) ?? check.end();
   if (finding !== undefined) throw blocked(finding.reason);
 }

@@ -6,6 +6,7 @@ import {
   type Guard,
   redactValue,
   type StreamRedactor,
+  type TextOwner,
   type ToolCall,
   type ToolCallDelta,
 } from '../../../agent-engine/contract.ts';
@@ -44,8 +45,8 @@ type CallPiece = ToolCallDelta & {
  * throws `guard.output-blocked`, and one that is too long `model.upstream`. Log probabilities are left out, since they
  * repeat the text token by token.
  */
-export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined) {
-  const check = guard.checkOutput(secretPrompt);
+export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined, owner: TextOwner) {
+  const check = guard.checkOutput(secretPrompt, owner);
   const texts = new Map<string, { readonly redactor: StreamRedactor; sent: string }>();
   const calls = new Map<number, PendingCall>();
   const content = guard.redactStream();

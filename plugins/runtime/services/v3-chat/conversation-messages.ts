@@ -67,8 +67,8 @@ export function createConversationMessages({
    * Checks messages before they are stored. Each is new here, also one in front of an answer, which the guard takes for
    * checked before. Rejects with `guard.input-blocked`.
    */
-  async function inspect(messages: readonly ChatMessage[]): Promise<void> {
-    for (const message of messages) await guard.inspect([message]);
+  async function inspect(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
+    for (const message of messages) await guard.inspect([message], call);
   }
 
   /** Stores messages, which `inspect` has passed, as a turn without an answer. */
@@ -92,7 +92,7 @@ export function createConversationMessages({
       messages: readonly ChatMessage[],
     ): Promise<ConversationRecord> {
       const { principal, isAdmin, log } = call;
-      await inspect(messages);
+      await inspect(call, messages);
       const made = await conversations.create(entities, principal, content);
       try {
         await say({ ...call, sessionId: made.id }, messages);

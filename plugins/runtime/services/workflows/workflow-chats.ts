@@ -46,7 +46,7 @@ export function createWorkflowChats({ runs, conversations, said, database, clock
       const entities = database.forTenant(principal.tenantId);
       const reader = { ...principal, isAdmin };
       // First: what cannot run, or may not be said, leaves no conversation behind.
-      await said.inspect(messages);
+      await said.inspect(call, messages);
       const version = await runs.resolve(caller, workflowId);
       const { definitionId: botId } = version;
       const { id: conversationId } =

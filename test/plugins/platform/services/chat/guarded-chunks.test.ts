@@ -10,13 +10,15 @@ import { guardedChoices, keptAnswer } from '../../../../../plugins/platform/serv
 import { createGuardedChunks } from '../../../../../plugins/platform/services/chat/guarded-chunks.ts';
 import { testGuard } from './chat-fakes.ts';
 
+const OWNER = { requestId: 'request-1', principal: { tenantId: 'tenant-1' } };
+
 const choices = (delta: ChatDelta, finish: string | null = null): ChatChunk['choices'] => [
   { index: 0, delta, finish_reason: finish },
 ];
 
 /** Everything that leaves, and the answer as it is kept. */
 function pass(given: ChatChunk['choices'][], secretPrompt?: string) {
-  const guarded = createGuardedChunks(testGuard, secretPrompt);
+  const guarded = createGuardedChunks(testGuard, secretPrompt, OWNER);
   const left = given.map((each) => guarded.next(each));
   const held = guarded.end();
   const all = [...left, ...held].flatMap((each) => each ?? []);
@@ -167,7 +169,7 @@ test('log probabilities, which repeat the text, do not leave', (t) => {
 });
 
 test('an unsafe answer is refused where it becomes unsafe', (t) => {
-  const guarded = createGuardedChunks(testGuard, undefined);
+  const guarded = createGuardedChunks(testGuard, undefined, OWNER);
   t.truthy(guarded.next(choices({ content: 'UN' })));
   t.like(
     t.throws(() => guarded.next(choices({ content: 'SAFE' }))),
@@ -187,7 +189,7 @@ test('an answer without an end is broken off, whichever part of it grows', (t) =
   const piece = 'a'.repeat(1024 * 1024);
   const call = (text: string) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] });
   for (const delta of [{ content: piece }, call(piece)]) {
-    const guarded = createGuardedChunks(testGuard, undefined);
+    const guarded = createGuardedChunks(testGuard, undefined, OWNER);
     const error = t.throws(() => {
       for (let sent = 0; sent < 9; sent += 1) guarded.next(choices(delta));
     });
@@ -213,14 +215,16 @@ test('what calls bring along for their provider counts, and so do their ids', (t
     const message = { role: 'assistant', content: null, tool_calls: all };
     t.like(
       t.throws(() =>
-        guardedChoices([{ index: 0, message, finish_reason: 'tool_calls' }], testGuard, undefined),
+        guardedChoices([{ index: 0, message, finish_reason: 'tool_calls' }], testGuard, undefined, OWNER),
       ),
       TOO_LONG,
     );
   }
   const message = { role: 'assistant', content: 'a', reasoning_details: [{ text: 'a'.repeat(MAX_KEPT) }] };
   t.like(
-    t.throws(() => guardedChoices([{ index: 0, message, finish_reason: 'stop' }], testGuard, undefined)),
+    t.throws(() =>
+      guardedChoices([{ index: 0, message, finish_reason: 'stop' }], testGuard, undefined, OWNER),
+    ),
     TOO_LONG,
   );
 });
@@ -262,7 +266,12 @@ test('arguments of a call stay JSON, whatever is taken out of them', (t) => {
     function: { name: 'f', arguments: JSON.stringify({ key, a: 1 }) },
   } as const;
   const message = { role: 'assistant', content: null, tool_calls: [call] };
-  const [choice] = guardedChoices([{ index: 0, message, finish_reason: 'tool_calls' }], guard, undefined);
+  const [choice] = guardedChoices(
+    [{ index: 0, message, finish_reason: 'tool_calls' }],
+    guard,
+    undefined,
+    OWNER,
+  );
   const { key: redacted, a } = JSON.parse(choice!.message.tool_calls![0]!.function.arguments);
   t.is(a, 1);
   t.regex(redacted, /^\[REDACTED:[a-z-]+\]$/);
@@ -276,7 +285,7 @@ test('log probabilities leave with a text that was not changed, and with no othe
     finish_reason: 'stop',
     message: { role: 'assistant', content },
   }));
-  const [fine, changed] = guardedChoices(choices, testGuard, undefined);
+  const [fine, changed] = guardedChoices(choices, testGuard, undefined, OWNER);
   t.is(fine!.logprobs, logprobs);
   t.false('logprobs' in changed!);
 });
