@@ -35,14 +35,18 @@ const REFUSAL_PAUSE_MS = 1_000;
 /** Replies of a server that serves no client now. Older servers wrap them when a script meets them. */
 const REFUSES_WORK = /\b(READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/;
 
-/** A server that takes this takes scripts and writes. */
+/**
+ * A server that takes this takes scripts and writes. The keys lie in two slots: a node of a cluster refuses to have
+ * them in one script (`CROSSSLOT`), also where it has both.
+ */
 const PROBE = redisScript(`redis.call('set', KEYS[1], '', 'px', 1000) return 1`);
 
 /**
  * Opens the connection: resolves when it is known whether Redis can be used, within a second. ioredis is loaded here,
  * so that a gateway without Redis does not load it.
  *
- * @throws RedisStartError where the server answers and refuses the database of the URL; it never rejects otherwise
+ * @throws RedisStartError where the server answers and refuses the database of the URL, or is a node of a cluster; it
+ * never rejects otherwise
  */
 export async function openRedis({ url, deployment, clock, ids, log }: RedisParts): Promise<Redis> {
   const ioredis = await import('ioredis');
@@ -80,7 +84,7 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
   client.on('ready', () => {
     clearTimeout(pause);
     send(enterDatabase())
-      .then(() => send(evaluate(PROBE, [`${deployment}:probe`], [])))
+      .then(() => send(probe()))
       .then(up, () => undefined);
   });
 
@@ -94,11 +98,24 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
     await client.select(db).catch((reason: unknown) => {
       const { message } = reason as Error;
       if (!(reason instanceof ioredis.ReplyError) || REFUSES_WORK.test(message)) throw reason;
-      const why = `names database ${db}, which this Redis refuses (${message})`;
-      const refusal = new RedisStartError(`REDIS_URL: ${why}`, { cause: reason });
-      known.reject(refusal);
-      throw refusal;
+      throw refused(`names database ${db}, which this Redis refuses (${message})`, reason);
     });
+  }
+
+  async function probe(): Promise<void> {
+    await evaluate(PROBE, [`${deployment}:probe`, `${deployment}:other-slot`], []).catch(
+      (reason: unknown) => {
+        if (!(reason as Error).message.includes('CROSSSLOT')) throw reason;
+        const why = 'names a node of a Redis Cluster, whose keys lie on several servers';
+        throw refused(`${why}; name a Redis without cluster mode`, reason);
+      },
+    );
+  }
+
+  function refused(why: string, cause: unknown): RedisStartError {
+    const refusal = new RedisStartError(`REDIS_URL: ${why}`, { cause });
+    known.reject(refusal);
+    return refusal;
   }
 
   function up(): void {

@@ -23,7 +23,6 @@ export interface Redis {
   /**
    * Runs a script and gives its reply. It is sent in full only where the server does not know it yet.
    *
-   * @param keys keys of one script share a hash tag (`{tag}:…`), so that they lie in one slot of a cluster
    * @param deadline milliseconds after which it rejects; at most and by default 1,000. A Redis that is silent for 1,000
    * ms is away.
    * @throws DeadlineError, or an error of the connection: the script may have run. An error of the server

@@ -60,6 +60,18 @@ test('a database that a user may not enter is named as well', async (t) => {
   });
 });
 
+test('a node of a cluster is refused, also where it has all slots', async (t) => {
+  const server = await startOwnRedis(t, ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf']);
+  if (server === undefined) return;
+  await server.client().cluster('ADDSLOTSRANGE', 0, 16_383);
+  await until(async () => (await server.client().cluster('INFO')).includes('cluster_state:ok'));
+  await t.throwsAsync(open(t, server), {
+    instanceOf: RedisStartError,
+    message:
+      'REDIS_URL: names a node of a Redis Cluster, whose keys lie on several servers; name a Redis without cluster mode',
+  });
+});
+
 test('a server that comes later and does not have the database is away', async (t) => {
   const server = await startOwnRedis(t);
   if (server === undefined) return;

@@ -24,7 +24,10 @@ export interface OwnRedis {
  * Starts a Redis server without persistence on a free port; it ends with the test. Where none is installed, the result
  * is `undefined` and the test passes as skipped, or fails with `REQUIRE_SERVICES=1`.
  */
-export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | undefined> {
+export async function startOwnRedis(
+  t: ExecutionContext,
+  more: readonly string[] = [],
+): Promise<OwnRedis | undefined> {
   if (spawnSync('redis-server', ['--version']).status !== 0) {
     skip(t, 'redis-server is not installed');
     return undefined;
@@ -46,6 +49,7 @@ export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | und
       folder,
       '--daemonize',
       'no',
+      ...more,
     ];
     const started = spawn('redis-server', args, { stdio: 'ignore' });
     // Whatever else took the port would answer in its place.
