@@ -1,10 +1,10 @@
 import type { FormOf } from './contribution-form.ts';
 
-/** Settings of a plugin that are valid, and name something that other plugins bring. */
+/** Settings and resources of a plugin that are valid, and name something that comes from elsewhere. */
 export interface DoubtfulSettings {
   /**
-   * What they name and no plugin that runs brings, one line each, which begins with the variable and holds no secret.
-   * It is no mistake, since the plugin may come. Asked when all plugins were set up; answers from memory.
+   * What they name and is not there, one line each, which begins with the variable or resource and holds no secret.
+   * It is no mistake, since it may come. Asked when all plugins were set up; answers from memory.
    */
   doubts(): readonly string[];
 }

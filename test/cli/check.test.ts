@@ -221,6 +221,22 @@ test('a misspelled kind in agents.d is wrong, one of a plugin that is left out i
   t.regex(without.stdout, /^ok {7}agents\.d: 0 resources, 1 wait for plugins that do not run$/m);
 });
 
+test('an agent of agents.d whose model is not there is told, and is no mistake', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'agents.d'));
+  const agent = (name: string, model: string) =>
+    `apiVersion: svc/v1\nkind: Agent\nmetadata: { name: ${name} }\nspec: { type: chat_model_agent, model: { primary: ${model} } }\n`;
+  const model = MODEL('quick', '{provider: demo, model: demo}');
+  await writeFile(
+    path.join(folder, 'agents.d/all.yaml'),
+    [model, agent('right', 'quick'), agent('wrong', 'qiuck')].join('---\n'),
+  );
+  const { code, stdout } = await outcomeOf(folder, ['check']);
+  t.is(code, 0);
+  t.regex(stdout, /; Agent wrong: there is no model qiuck now, so runs fail; did you mean quick\?$/m);
+  t.notRegex(stdout, /Agent right/);
+});
+
 test('servers that cannot be reached are told together, with their addresses and without their passwords', async (t) => {
   const { code, stdout } = await outcomeOf(await temporaryFolder(t), ['check'], {
     DATABASE_URL: 'postgres://alice:s3cretword@127.0.0.1:1/gateway',

@@ -136,12 +136,16 @@ export function createAgentCatalog({ files, sources, resources, toolCatalog, mod
       pointer: `/spec/tools/${refs.indexOf(ref)}/ref`,
       message: `there is no tool ${ref} now, so runs leave it out${suggestion(ref, known)}`,
     }));
-    if (model !== undefined && !isThere(models, model.primary)) {
-      const aliases = models.list().map(({ id }) => id);
-      const message = `there is no model ${model.primary} now, so runs fail${suggestion(model.primary, aliases)}`;
-      warnings.push({ pointer: '/spec/model/primary', message });
-    }
+    const message = withoutModel(model?.primary);
+    if (message !== undefined) warnings.push({ pointer: '/spec/model/primary', message });
     return locate(warnings);
+  }
+
+  /** Why an agent with this model cannot run now; undefined for one that can. */
+  function withoutModel(alias: string | undefined): string | undefined {
+    if (alias === undefined || isThere(models, alias)) return undefined;
+    const aliases = models.list().map(({ id }) => id);
+    return `there is no model ${alias} now, so runs fail${suggestion(alias, aliases)}`;
   }
 
   return {
@@ -164,6 +168,14 @@ export function createAgentCatalog({ files, sources, resources, toolCatalog, mod
         const place = redactText(`line ${line}, ${pointer}: ${error.message}`);
         throw AgentErrors.notUsable(`The agent "${shown}" cannot run: ${place}.`);
       }
+    },
+
+    /** What agents of files name that is not there, one line each. It may come. */
+    doubts(): readonly string[] {
+      return files.list().flatMap(({ value: { name, model } }) => {
+        const message = withoutModel(model);
+        return message === undefined ? [] : `Agent ${name}: ${message}`;
+      });
     },
 
     async find(tenantId: string, name: string): Promise<AgentInfo | undefined> {
@@ -190,7 +202,7 @@ export function createAgentCatalog({ files, sources, resources, toolCatalog, mod
         throw error;
       }
     },
-  } satisfies Pick<Agents, 'find' | 'list' | 'check'> & { acquire: unknown };
+  } satisfies Pick<Agents, 'find' | 'list' | 'check'> & { acquire: unknown; doubts: unknown };
 }
 
 /** Does the model answer? It may be one that is passed through to a server, and in no list. */

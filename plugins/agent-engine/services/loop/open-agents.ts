@@ -1,4 +1,4 @@
-import type { Scope } from 'agent-gateway';
+import { DoubtfulSettingsPoint, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
@@ -63,6 +63,14 @@ export function openAgents(
   });
   const { models, guard, openGuards, receipts } = parts;
   const learners = scope.contributions(ExperiencePoint);
+  const agents = createAgentCatalog({
+    files: definitions,
+    sources: scope.contributions(TenantAgentsPoint),
+    resources: services.resources,
+    toolCatalog,
+    models,
+  });
+  scope.contribute(DoubtfulSettingsPoint, { doubts: agents.doubts });
   const loop = {
     models,
     guard,
@@ -70,13 +78,7 @@ export function openAgents(
     openExperience: createExperience({ learners, guard, clock, log }),
     receipts,
     toolCatalog,
-    agents: createAgentCatalog({
-      files: definitions,
-      sources: scope.contributions(TenantAgentsPoint),
-      resources: services.resources,
-      toolCatalog,
-      models,
-    }),
+    agents,
     database,
     tracing,
     clock,
