@@ -23,9 +23,7 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
     ...options.orm,
     clientUrl: url,
     pool: { min: 0, max: options.maxConnections },
-    ...(options.statementTimeoutMs > 0 && {
-      onCreateConnection: (session) => limitLockWaits(session as DatabaseConnection),
-    }),
+    onCreateConnection: (session) => settle(session as DatabaseConnection, options.statementTimeoutMs > 0),
     driverOptions: {
       // pg's own parser of the URL knows sslmode and the other parameters; MikroORM's does not.
       connectionString: url,
@@ -53,9 +51,13 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
   return { orm, clockSql: 'extract(epoch from clock_timestamp()) * 1000' };
 }
 
-/** As a statement, since poolers refuse start-up parameters that their own configuration does not name. */
-async function limitLockWaits(session: DatabaseConnection): Promise<void> {
-  await session.executeQuery(CompiledQuery.raw(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`));
+/**
+ * Settings of a session that must not be what the server, the database or the role says: times are read in one form. As
+ * a statement, since poolers refuse start-up parameters that their own configuration does not name.
+ */
+async function settle(session: DatabaseConnection, limitsLockWaits: boolean): Promise<void> {
+  const limit = limitsLockWaits ? `; set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'` : '';
+  await session.executeQuery(CompiledQuery.raw(`set datestyle = 'ISO'${limit}`));
 }
 
 interface SessionContext {

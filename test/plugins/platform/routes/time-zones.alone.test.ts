@@ -67,6 +67,7 @@ for (const zone of ZONES) {
       if (fresh.family === 'postgres') {
         const [{ name }] = (await fresh.ask('select current_database() as name')) as [{ name: string }];
         await fresh.ask(`alter database ${name} set timezone to '${zone}'`);
+        await fresh.ask(`alter database ${name} set datestyle to 'SQL, DMY'`);
         t.like(await fresh.ask(`select current_setting('timezone') as zone`), [{ zone }]);
       }
       const clock = manualClock(Date.parse(MOMENTS[0]));
