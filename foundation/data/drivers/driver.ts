@@ -147,11 +147,12 @@ interface ServerError {
   readonly message: string;
 }
 
-/** MariaDB says of JSON that it does not take (half a surrogate pair) that the check of that column fails. */
+/**
+ * MariaDB says of JSON that it does not take (half a surrogate pair) that the check of that column fails, in the
+ * language of the server: `<table>.<column>` is the name of such a check, and of no other.
+ */
 function isRefusedValue({ code, errno, message }: ServerError): boolean {
-  return (
-    REFUSED_VALUE.has(String(code)) || (errno === 4025 && /^CONSTRAINT `[^`]+\.[^`]+` failed/.test(message))
-  );
+  return REFUSED_VALUE.has(String(code)) || (errno === 4025 && /`[^`]+\.[^`]+`/.test(message));
 }
 
 /** The URL without its password, for messages; a text that is no URL is not shown at all. */

@@ -93,6 +93,9 @@ function tlsOptions(url: string): object {
   return { ssl: { rejectUnauthorized: verifyIdentity || mode === 'VERIFY_CA', verifyIdentity } };
 }
 
+/** What statements of the gateway take for granted, and a server may have otherwise. */
+const USUAL = 'autocommit = 1, sql_safe_updates = 0, sql_select_limit = 18446744073709551615';
+
 /**
  * Times in UTC, strict mode whatever the server's default is, and "read committed" as on PostgreSQL: with InnoDB's
  * default, a transaction would not see what others committed, and lock gaps between rows.
@@ -100,7 +103,7 @@ function tlsOptions(url: string): object {
 async function prepareSession(connection: DatabaseConnection, options: ConnectOptions): Promise<void> {
   const run = (statement: string) => connection.executeQuery(CompiledQuery.raw(statement));
   await run(
-    `set session time_zone = '+00:00', sql_mode = '${SQL_MODE}', innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+    `set session time_zone = '+00:00', sql_mode = '${SQL_MODE}', ${USUAL}, innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
   );
   await run('set session transaction isolation level read committed');
   if (options.statementTimeoutMs > 0) await run(`set session lock_wait_timeout = ${LOCK_TIMEOUT_SECONDS}`);

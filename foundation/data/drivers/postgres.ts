@@ -52,12 +52,14 @@ export async function connectPostgres(options: ConnectOptions): Promise<FamilyDr
 }
 
 /**
- * Settings of a session that must not be what the server, the database or the role says: times are read in one form. As
- * a statement, since poolers refuse start-up parameters that their own configuration does not name.
+ * Settings that must not be what the server, the database or the role says: times are read in one form, and
+ * transactions fail for no reason but locks. As a statement, since poolers refuse start-up parameters that their own
+ * configuration does not name.
  */
 async function settle(session: DatabaseConnection, limitsLockWaits: boolean): Promise<void> {
   const limit = limitsLockWaits ? `; set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'` : '';
-  await session.executeQuery(CompiledQuery.raw(`set datestyle = 'ISO'${limit}`));
+  const usual = `set datestyle = 'ISO'; set default_transaction_isolation = 'read committed'`;
+  await session.executeQuery(CompiledQuery.raw(usual + limit));
 }
 
 interface SessionContext {

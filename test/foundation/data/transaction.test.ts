@@ -227,3 +227,15 @@ eachDatabase(test, 'a taken unique key is recognised', async (t, fresh) => {
   const again = await t.throwsAsync(database.forTenant(TENANT_A).insert(Note, row('a1')));
   t.true(isUniqueViolation(again));
 });
+
+eachDatabase(test, 'transactions see what others committed, whatever a database says', async (t, fresh) => {
+  if (fresh.family !== 'postgres') {
+    t.pass('SQLite has one writer, and of MySQL only the server says it');
+    return;
+  }
+  const [{ name }] = (await fresh.ask('select current_database() as name')) as [{ name: string }];
+  await fresh.ask(`alter database ${name} set default_transaction_isolation to 'serializable'`);
+  const database = await open(t, fresh);
+  const said = await database.transaction((tx) => tx.execute('show transaction_isolation'));
+  t.deepEqual(said, [{ transaction_isolation: 'read committed' }]);
+});

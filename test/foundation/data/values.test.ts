@@ -239,6 +239,13 @@ eachDatabase(test, 'JSON that a server does not take is a value that cannot be s
     if (fresh.family === 'sqlite') await t.notThrowsAsync(way);
     else await t.throwsAsync(way, { code: 'database.invalid-value' });
   }
+  if (fresh.family !== 'mysql') return;
+  // A server may speak another language.
+  const inGerman = database.transaction(async (entities) => {
+    await entities.execute("set session lc_messages = 'de_DE'");
+    await entities.insert(Paper, { id: '4', json, tenantId: TENANT_A });
+  });
+  await t.throwsAsync(inGerman, { code: 'database.invalid-value' });
 });
 
 eachDatabase(test, 'more values than SQLite binds are found all the same', async (t, fresh) => {
