@@ -184,7 +184,8 @@ const readSqlite: Reader = async (record, query, { tables, selective }) => {
   return found.map(({ parent, detail }) => {
     const beside = found.filter((step) => step.parent === parent).map((step) => step.detail);
     const [, verb, name = '', index, keys = ''] =
-      /^(SCAN|SEARCH) (\S+)(?: USING (?:COVERING )?INDEX (\S+)(?: \((.*)\))?)?/.exec(detail) ?? [];
+      /^(SCAN|SEARCH) (\S+)(?: EXISTS)?(?: USING (?:COVERING )?INDEX (\S+)(?: \((.*)\))?)?/.exec(detail) ??
+      [];
     const table = tableOf(sql, name);
     const isLarge = tables.includes(table);
     const isFree = countsAll(sql) || (isInOrder && index !== undefined);

@@ -78,7 +78,8 @@ export function createJobStore(
   const { family } = database;
   const table = sql`kernel_jobs`;
   const serverNow: Readonly<Record<Exclude<Family, 'sqlite'>, RawBuilder<number>>> = {
-    postgres: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+    // Not `clock_timestamp()`, which may differ from row to row: no index finds what is before it.
+    postgres: sql`(extract(epoch from statement_timestamp()) * 1000)::bigint`,
     mysql: sql`cast(unix_timestamp(now(3)) * 1000 as signed)`,
   };
   const now = () => (family === 'sqlite' ? sql<number>`${clock.now()}` : serverNow[family]);
