@@ -204,3 +204,14 @@ export function runUserMigration(name: string): Migration {
     ],
   };
 }
+
+/**
+ * Finds the events of one tenant, for their erasure and for the end of the tenant, without reading those of all others.
+ * A released migration never changes.
+ */
+export function eventTenantsMigration(name: string): Migration {
+  return {
+    name: '007-event-tenants',
+    up: (schema) => [schema.index(`${name}_events`, 'tenant', ['tenant_id', 'run_id', 'seq'])],
+  };
+}

@@ -4,6 +4,7 @@ import type { RunEventType, RunStatus, StepStatus } from '../contract/runs.ts';
 import {
   definitionListsMigration,
   definitionsMigration,
+  eventTenantsMigration,
   runBegunMigration,
   runListsMigration,
   runsMigration,
@@ -113,6 +114,7 @@ function eventTable(name: string) {
   return defineEntity({
     name: entityName(name, 'event'),
     tableName: `${name}_events`,
+    indexes: [{ name: `${name}_events_tenant`, properties: ['tenantId', 'runId', 'seq'] }],
     properties: {
       runId: column.id().primary(),
       seq: column.integer().unsigned(false).primary(),
@@ -288,6 +290,7 @@ export function workflowTables(name: string) {
     runListsMigration(name),
     runBegunMigration(name),
     runUserMigration(name),
+    eventTenantsMigration(name),
   ];
   // Entities and migrations are for `database.register`, under an owner of the engine's own.
   return { name, ...owned, workers, entities, migrations };
