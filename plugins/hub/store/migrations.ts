@@ -123,5 +123,18 @@ const owners: Migration = {
   ],
 };
 
+/** Finds the tombstones for a search, however many genes are promoted. A released migration never changes. */
+const tombstones: Migration = {
+  name: '006-tombstones',
+  up: (schema) => [schema.index('hub_genes', 'state', ['state', 'updated_at', 'id'])],
+};
+
 /** The migrations of the hub, in order. */
-export const migrations: readonly Migration[] = [initial, promotedWith, stillPromoted, leftBehind, owners];
+export const migrations: readonly Migration[] = [
+  initial,
+  promotedWith,
+  stillPromoted,
+  leftBehind,
+  owners,
+  tombstones,
+];

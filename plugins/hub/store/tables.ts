@@ -58,6 +58,7 @@ export const GeneTable = defineEntity({
     { name: 'hub_genes_content', properties: ['content', 'state'] },
     { name: 'hub_genes_node', properties: ['nodeId'] },
     { name: 'hub_genes_updated', properties: ['updatedAt', 'id'] },
+    { name: 'hub_genes_state', properties: ['state', 'updatedAt', 'id'] },
   ],
   properties: {
     /** Hash of node and gene. */
