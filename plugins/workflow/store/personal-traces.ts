@@ -5,6 +5,8 @@ import type { DefinitionTables, WorkflowTables } from './tables.ts';
 
 /** Rows that are looked at together. */
 const BATCH = 200;
+/** Events that are read at one time. */
+const EVENTS = 1_000;
 /** The events whose data name people. */
 const NAMING: readonly RunEventType[] = [
   'run.started',
@@ -73,16 +75,35 @@ async function inCompletions(
   }
 }
 
+/**
+ * Looks at the events of some runs at a time: pages of all events of a tenant MariaDB may read from the first event on,
+ * each of them.
+ */
 async function inEvents(
-  { events }: WorkflowTables,
+  { runs, events }: WorkflowTables,
   entities: TenantEntityManager,
   rename: Rename,
 ): Promise<void> {
-  const query = { by: ['runId', 'seq'], page: BATCH } as const;
-  for await (const { runId, seq, data } of eachRow(entities, events, { type: { $in: NAMING } }, query)) {
-    const renamed = rename(data);
-    if (renamed !== undefined) await entities.update(events, { runId, seq }, { data: renamed });
+  const inRuns = async (ids: readonly string[]) => {
+    const naming = { runId: { $in: ids }, type: { $in: NAMING } };
+    const orderBy = { runId: 'asc', seq: 'asc' } as const;
+    for (let offset = 0; ; offset += EVENTS) {
+      const found = await entities.rows(events, naming, { orderBy, limit: EVENTS, offset });
+      for (const { runId, seq, data } of found) {
+        const renamed = rename(data);
+        if (renamed !== undefined) await entities.update(events, { runId, seq }, { data: renamed });
+      }
+      if (found.length < EVENTS) return;
+    }
+  };
+  let ids: string[] = [];
+  for await (const { id } of eachRow(entities, runs, {}, { by: ['id'], fields: ['id'], page: BATCH })) {
+    ids.push(id);
+    if (ids.length < BATCH) continue;
+    await inRuns(ids);
+    ids = [];
   }
+  if (ids.length > 0) await inRuns(ids);
 }
 
 /** The JSON text with the pseudonym in it, or undefined where the user is not named. */

@@ -6,6 +6,7 @@ import { createRunQueries } from '../../../../plugins/workflow/store/run-queries
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
 import { createVersions } from '../../../../plugins/workflow/store/versions.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
+import { recordStatements } from '../../../support/statements.ts';
 import { eventsOf, OTHER_TENANT, runOf, stepOf, TENANT } from './states.ts';
 import { storeKit } from './store-kit.ts';
 
@@ -130,19 +131,24 @@ eachDatabase(test, 'other users, and other tenants, keep their names', async (t,
 eachDatabase(test, 'every page of many runs is looked through', async (t, fresh) => {
   const opened = await open(t, fresh);
   const places = [];
-  for (let n = 0; n < 120; n += 1) places.push(await nameIn(opened, n % 2 === 0 ? ADA : BOB));
+  for (let n = 0; n < 210; n += 1) places.push(await nameIn(opened, n % 2 === 0 ? ADA : BOB));
   // A run whose events are more than a page, the last of which names him.
-  const long = runOf({ seq: 451 });
-  const last = { ...told(ADA)[5]!, seq: 451 };
-  const others = eventsOf(1, 450, { by: BOB }).map((event) => ({ ...event, type: 'run.resumed' as const }));
+  const long = runOf({ seq: 1_051 });
+  const last = { ...told(ADA)[5]!, seq: 1_051 };
+  const others = eventsOf(1, 1_050, { by: BOB }).map((event) => ({ ...event, type: 'run.resumed' as const }));
   await opened.store.create({ state: long, events: [...others, last], sinks: [] });
+  const record = recordStatements(opened.database);
   await opened.rename(ADA);
+  // MariaDB may read a page of all events of a tenant from the first one on, and each further page again.
+  const reads = record.take().filter(({ sql }) => /select .* from \W?workflow_events/.test(sql));
+  t.true(reads.length > 2);
+  for (const { sql } of reads) t.regex(sql, /run_id\W? in \(/);
   for (const [n, place] of places.entries()) {
     const { assignees } = await seen(opened, place);
     t.deepEqual(assignees, n % 2 === 0 ? ['erased-1', 'erased-1'] : [BOB, BOB]);
   }
   const place = { tenantId: TENANT, runId: long.id };
-  const { events } = await opened.queries.events({ ...place, after: 449, limit: 2 });
+  const { events } = await opened.queries.events({ ...place, after: 1_049, limit: 2 });
   t.deepEqual(
     events.map(({ data }) => data),
     [{ by: BOB }, { by: 'erased-1' }],
