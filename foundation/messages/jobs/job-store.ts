@@ -64,6 +64,9 @@ export interface Swept {
 /** How long dead jobs are kept. */
 const KEEP_DEAD_MS = 14 * 24 * 3_600_000;
 
+/** Rows of one statement of MySQL's sweeps. */
+const CHANGED = 1_000;
+
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /**
@@ -121,6 +124,25 @@ export function createJobStore(
     const { rows } = await run(sql<StoredRow>`${change}
       where id = (select id from ${table} where ${next} ${order} ${skip}) returning ${whole}`);
     return rows[0] && { ...jobRecord(rows[0]), ticket };
+  }
+
+  /**
+   * Changes all jobs that meet a condition; gives how many. MySQL also locks the row behind those that an index finds,
+   * and waits where a transaction has just inserted that: there they are found first, and changed by their ids.
+   */
+  async function changeAll(changes: RawBuilder<unknown>, condition: RawBuilder<unknown>): Promise<number> {
+    if (family !== 'mysql')
+      return (await run(sql`update ${table} set ${changes} where ${condition}`)).changed;
+    for (let all = 0; ; ) {
+      const { rows } = await run(
+        sql<{ id: string }>`select id from ${table} where ${condition} limit ${CHANGED}`,
+      );
+      if (rows.length === 0) return all;
+      const { changed } = await run(sql`update ${table} force index (primary) set ${changes}
+        where id in (${sql.join(rows.map(({ id }) => id))}) and ${condition}`);
+      all += changed;
+      if (rows.length < CHANGED) return all;
+    }
   }
 
   /** One statement for all of them, which reads one entry of the index for each, however much waits. */
@@ -206,15 +228,16 @@ export function createJobStore(
       const old = sql`state = 'dead' and due_at <= ${now()}`;
       if (!(await isAny(ahead, ended, begins, old)))
         return { waiting: await waitingAmong(queues), begun: [], died: [] };
-      await run(sql`update ${table} set due_at = ${after(lease)} where ${ahead}`);
+      await changeAll(sql`due_at = ${after(lease)}`, ahead);
       const died = await endLost(sql`${ended} and attempt >= max_attempts`);
-      const again = await run(
-        sql`update ${table} set state = 'waiting', due_at = created_at, ticket = null where ${ended} and attempt < max_attempts`,
+      const again = await changeAll(
+        sql`state = 'waiting', due_at = created_at, ticket = null`,
+        sql`${ended} and attempt < max_attempts`,
       );
-      const due = await run(sql`update ${table} set state = 'waiting' where ${begins}`);
+      const due = await changeAll(sql`state = 'waiting'`, begins);
       await run(sql`delete from ${table} where ${old}`);
       const waiting = await waitingAmong(queues);
-      if (again.changed + due.changed === 0) return { waiting, begun: [], died };
+      if (again + due === 0) return { waiting, begun: [], died };
       const { rows } = await run(
         sql<{ queue: string }>`select distinct queue from ${table} where state = 'waiting'`,
       );
