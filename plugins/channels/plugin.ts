@@ -19,7 +19,7 @@ export default definePlugin({
   setup(scope) {
     const { config, services } = scope;
     const channels = createLoader(scope);
-    scope.authenticate(channelAuthenticator(channels.findSession, services.clock));
+    scope.authenticate(channelAuthenticator(channels.findSession, services.database.clock));
     scope.on(SessionsEnded, (ended) => channels.loaded?.sessions.forget(ended));
     scope.defer(services.events.onMissed(() => channels.loaded?.sessions.clear()));
     scope.defer(channels.close);

@@ -18,6 +18,7 @@ const UNKNOWN = { failure: 'unknown' } as const;
  * the user's own is 403.
  *
  * @param find the session of a token by its hash
+ * @param clock the one by which logins give sessions their time, whichever replica made them
  */
 export function channelAuthenticator(
   find: (tokenHash: string) => KnownSession | undefined | Promise<KnownSession | undefined>,

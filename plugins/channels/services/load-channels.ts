@@ -48,7 +48,8 @@ export function createLoader(scope: Scope<ChannelsSettings>) {
     /** Removes expired rows. */
     async removeExpired(signal: AbortSignal): Promise<void> {
       const { deleteExpired } = await import('../store/logins.ts');
-      await deleteExpired(services.database, new Date(services.clock.now()), signal);
+      const { database } = services;
+      await deleteExpired(database, new Date(database.clock.now()), signal);
     },
     /** Ends what was loaded. */
     close: async () => (await channels.begun)?.close(),

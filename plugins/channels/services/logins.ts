@@ -59,11 +59,12 @@ export type Note = (actor: {
 export type Counted = (platform: Platform, result: 'success' | 'refused' | 'failed') => void;
 
 interface LoginsParts {
-  readonly database: Pick<Database, 'system' | 'forTenant' | 'clock'>;
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly tenants: Pick<Tenants, 'get'>;
   readonly secrets: Pick<Secrets, 'resolve'>;
   readonly apps: Pick<Apps, 'get'>;
   readonly providers: Pick<Providers, 'apiOf' | 'authorizeUrl' | 'identify'>;
+  /** One for all replicas: each step of a login, and the revocation of its user, may be another one's. */
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'bytes' | 'uuid'>;
   /** `SVC_CHANNEL_HASH_SECRET` and `SAAS_PUBLIC_URL`. */
@@ -188,9 +189,8 @@ export function createLogins(parts: LoginsParts) {
       if (!app.enabled) throw ChannelErrors.appDisabled();
       await livingTenant(tenants, identity, app.tenantId);
       const challenge = newSecret(ids);
-      // Compared with when a user was revoked, maybe by another replica.
-      const createdAt = new Date(database.clock.now());
-      const expiresAt = new Date(clock.now() + LOGIN_SECONDS * 1_000);
+      const createdAt = new Date(clock.now());
+      const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);
       const { tenantId, id: channelAppId, platform, appKey } = app;
       const link = { id: hashOf(challenge), channelAppId, createdAt, expiresAt };
       await database.forTenant(tenantId).insert(LinkTable, link);

@@ -21,6 +21,7 @@ export function openChannels(given: {
   const { services, config, publicUrl, counted } = given;
   const sessions = createSessions(services);
   const providers = createProviders(given.origins);
+  const { clock } = services.database;
   const parts = { ...services, providers, ended: sessions.ended };
   const apps = createApps(parts);
   return {
@@ -28,6 +29,7 @@ export function openChannels(given: {
     bindings: createBindings(parts),
     logins: createLogins({
       ...services,
+      clock,
       apps,
       providers,
       publicUrl,

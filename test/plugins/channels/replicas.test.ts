@@ -130,9 +130,38 @@ test('a link that was made before its user was revoked lets nobody in, also one 
   const app = await makeApp(here, 'weixin', messenger);
   t.is((await new Browser().logIn(await linkOf(here, app), here)).status, 302);
   const [binding] = (await here.request(BINDINGS)).body.channel_bindings;
+  // Two processes know the clock of the database to some milliseconds.
+  const timeAt = ({ gateway }: typeof here) => gateway.services.database.clock.now();
+  const passes = (one: typeof here, other: typeof here) => {
+    const reached = timeAt(other);
+    return until(() => timeAt(one) > reached);
+  };
   const before = await linkOf(ahead, app);
+  await passes(here, ahead);
   await here.request(`${BINDINGS}/${binding.id}`, { method: 'DELETE' });
   const page = await new Browser().logIn(before, here);
   t.deepEqual([page.status, page.body?.code], [403, 'channel.binding-revoked']);
+  await passes(ahead, here);
   t.is((await new Browser().logIn(await linkOf(ahead, app), here)).status, 302);
+});
+
+test('a login may begin and end at replicas whose clocks are an hour apart, and its session counts on both', async (t) => {
+  const fresh = await gatewayDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const messenger = await messengerOf(t, 'weixin');
+  const env = { ...channelEnv({ weixin: messenger }), ...environment(fresh) };
+  const here = await startChannels(t, { env });
+  const ahead = await startChannels(t, {
+    env,
+    clock: { ...systemClock, now: () => Date.now() + 3_600_000 },
+  });
+  const app = await makeApp(here, 'weixin', messenger);
+  for (const [one, two] of [
+    [here, ahead],
+    [ahead, here],
+  ] as const) {
+    const browser = new Browser();
+    t.is((await browser.logIn(await linkOf(one, app), two, one)).status, 302);
+    for (const { url } of [here, ahead]) t.is((await browser.open('/v1/me', url)).status, 200);
+  }
 });
