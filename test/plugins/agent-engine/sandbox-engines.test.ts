@@ -1,5 +1,6 @@
 import { access, definePlugin, route, Type } from 'agent-gateway';
 import test, { type ExecutionContext } from 'ava';
+import { systemClock } from '../../../foundation/base/clock.ts';
 import {
   type OfferedSandboxEngine,
   type SandboxEnd,
@@ -12,6 +13,8 @@ import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
+import { gatewayDatabase } from '../../support/databases.ts';
+import { startFakeDocker } from '../../support/fake-docker.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 
@@ -206,4 +209,22 @@ test('an engine that nobody offers is a warning at the start', async (t) => {
   const warned = /SANDBOX_MODE names plugin\/acme\/wm, .*did you mean plugin\/acme\/vm\?/;
   await until(() => warned.test(gateway.logs().join('\n')));
   t.pass();
+});
+
+test('a replica whose clock is ahead removes no container in which another one runs code', async (t) => {
+  const fresh = await gatewayDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  await using docker = await startFakeDocker({ onStart: () => undefined });
+  const label = (deadline: number) => ({ 'svc.sandbox': 'true', 'svc.sandbox.deadline': `${deadline}` });
+  docker.leave('old', label(Date.now() - 60_000));
+  docker.leave('in-use', label(Date.now() + 300_000));
+  const gateway = await startTestGateway({
+    env: { ...fresh.environment, SANDBOX_MODE: 'docker', DOCKER_HOST: docker.host },
+    clock: { ...systemClock, now: () => Date.now() + 600_000 },
+    plugins: [records, agentEngine],
+  });
+  t.teardown(gateway.stop);
+  await until(() => !docker.containers.has('old'));
+  await gateway.stop();
+  t.true(docker.containers.has('in-use'));
 });

@@ -22,7 +22,9 @@ export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<S
   const { config, log, services, metric } = scope;
   const metrics = sandboxMetrics(metric);
   const engines = scope.contributions(SandboxEnginesPoint);
-  const sandbox = await openSandbox({ ...services, settings: config.sandbox, engines, log, metrics });
+  // Replicas share the engine, and remove what others have left when its time is over: by one clock of all.
+  const { clock } = services.database;
+  const sandbox = await openSandbox({ ...services, clock, settings: config.sandbox, engines, log, metrics });
   watchOffer(scope, 'SANDBOX_MODE', sandbox.mode, engines);
   scope.defer(async () => {
     await sandbox[Symbol.asyncDispose]();
