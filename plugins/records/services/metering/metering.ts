@@ -25,7 +25,8 @@ export function openMetering(scope: Pick<Scope, 'services' | 'on' | 'defer'>): {
   const pricing = createPricing({ database, clock, events });
   scope.on(PricingChanged, () => pricing.forget());
   scope.defer(events.onMissed(() => pricing.forget()));
-  return { metering: createMetering({ pricing, clock, ids }), pricing };
+  // The day of a call, and where a report ends, are the same on all replicas.
+  return { metering: createMetering({ pricing, clock: database.clock, ids }), pricing };
 }
 
 /** Makes the metering of model calls (specification 1, usage; decisions 1.8). */

@@ -1,8 +1,12 @@
 import test from 'ava';
+import { systemClock } from '../../../../foundation/base/clock.ts';
 import { Tenant } from '../../../../foundation/tables/tenant.ts';
 import type { ModelUse } from '../../../../plugins/agent-engine/contract.ts';
-import { manualClock } from '../../../../testing/index.ts';
-import { eachGatewayDatabase } from '../../../support/databases.ts';
+import agentEngine from '../../../../plugins/agent-engine/plugin.ts';
+import platform from '../../../../plugins/platform/plugin.ts';
+import records from '../../../../plugins/records/plugin.ts';
+import { manualClock, startTestGateway } from '../../../../testing/index.ts';
+import { eachGatewayDatabase, gatewayDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 import { type EngineGateway, startEngineGateway } from './engine-gateway.ts';
 
@@ -284,5 +288,29 @@ test('roles and scopes decide who may look', async (t) => {
   }
   for (const path of [OWN, DETAILS, ALL, TENANTS]) {
     t.is((await gateway.request(path, { token: null })).status, 401);
+  }
+});
+
+test('calls of a replica whose clock is a day ahead are reported at once on others, and for their day', async (t) => {
+  const fresh = await gatewayDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const start = async (aheadMs: number) => {
+    const gateway = await startTestGateway({
+      env: { ...fresh.environment, SVC_DATABASE_POOL: '4', OBJECT_STORE_URL: 'none' },
+      clock: { ...systemClock, now: () => Date.now() + aheadMs },
+      plugins: [records, agentEngine, platform],
+    });
+    t.teardown(gateway.stop);
+    return gateway;
+  };
+  const [here, ahead] = [await start(0), await start(DAY)];
+  const body = { model: 'default', messages: [{ role: 'user', content: 'Hello' }] };
+  const before = new Date().toISOString().slice(0, 10);
+  t.is((await ahead.request('/v1/chat/completions', { method: 'POST', body })).status, 200);
+  for (const { request } of [here, ahead]) {
+    const { data } = (await request(OWN)).body;
+    t.like(data, { length: 1, 0: { requests: 1 } });
+    t.true([before, new Date().toISOString().slice(0, 10)].includes(data[0].date), data[0].date);
+    t.like((await request(ALL)).body.data, { length: 1 });
   }
 });
