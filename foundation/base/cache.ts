@@ -89,15 +89,19 @@ export function createSharedCache<T extends object | undefined>(
     const current = flights.get(key);
     if (current !== undefined && now - current.startedAt < maxAge) return current.result;
     if (running >= maxLoads) return Promise.reject(unavailable(new Error(`${running} lookups are running`)));
-    const flight = { startedAt: now, result: answer(key) };
+    const flight: Flight<T> = { startedAt: now, result: fly() };
     flights.set(key, flight);
-    flight.result.then(
-      (value) => {
-        if (lands(key, flight)) keep(key, value, now);
-      },
-      () => lands(key, flight),
-    );
     return flight.result;
+
+    async function fly(): Promise<T> {
+      try {
+        const value = await answer(key);
+        if (lands(key, flight)) keep(key, value, now);
+        return value;
+      } finally {
+        lands(key, flight);
+      }
+    }
   }
 
   async function answer(key: string): Promise<T> {

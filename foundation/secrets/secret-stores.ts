@@ -85,7 +85,8 @@ export function createStoredSecrets({ stores, clock, maxAge }: StoredSecretsPart
       maxAge,
       refreshAfter: maxAge / 2,
       maxEntries: MAX_SECRETS,
-      weigh: ({ secret }) => String(secret).length,
+      // What a store of a plugin gives may be anything, also what is no text and cannot become one.
+      weigh: ({ secret }) => (typeof secret === 'string' ? secret.length : 0),
       deadline: LOOKUP_DEADLINE,
     });
   }

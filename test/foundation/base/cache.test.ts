@@ -169,6 +169,16 @@ test('long values leave room for fewer, and one that is too long is given but no
   t.true(cache.get('d') instanceof Promise);
 });
 
+test('a value that cannot be weighed fails the lookup, and the next one loads again', async (t) => {
+  const { cache, loads } = setUp({ weigh: ({ version }) => version });
+  const row = cache.get('a');
+  loads[0]!.resolve({ version: Number.NaN });
+  await t.throwsAsync(async () => row, { instanceOf: TypeError });
+  const next = cache.get('a');
+  loads[1]!.resolve({ version: 1 });
+  t.deepEqual(await next, { version: 1 });
+});
+
 test('above the bound of loads a lookup fails at once, also when the waiting ones were forgotten', async (t) => {
   const { cache, loads } = setUp({ maxLoads: 2 });
   const waiting = [cache.get('a'), cache.get('b')];

@@ -152,6 +152,7 @@ test('what a store gives wrong is said in words of the gateway', async (t) => {
     if (path === 'shared/none') return undefined;
     if (path === 'shared/empty') return '';
     if (path === 'shared/number') return 7 as never;
+    if (path === 'shared/bare') return Object.create(null);
     if (path === 'shared/zero') return 'a\0b';
     if (path === 'shared/long') return 'x'.repeat(65_537);
     if (path === 'shared/refused') throw SecretErrors.refused('secret words');
@@ -161,6 +162,7 @@ test('what a store gives wrong is said in words of the gateway', async (t) => {
     none: 'not-found',
     empty: 'not-found',
     number: 'unusable',
+    bare: 'unusable',
     zero: 'unusable',
     long: 'unusable',
     refused: 'refused',
