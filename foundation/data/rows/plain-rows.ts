@@ -25,6 +25,7 @@ import {
   updateStatement,
 } from './statement.ts';
 import { createStatementRunner, type Place } from './statement-runner.ts';
+import { asTenantRange, type TenantQuery } from './tenant-range.ts';
 import { searchStatements, type TextSearch } from './text-search.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -104,15 +105,16 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
 
   const toBound = ({ statement, expect }: ReadyWrite): BoundStatement => ({ ...bind(statement), expect });
 
-  /** The entity and what its rows have to meet. */
-  const chosen = (meta: EntityMetadata, bound: Row, where: unknown) => {
+  /** The entity, what its rows have to meet, and their order. */
+  const chosen = (meta: EntityMetadata, where: unknown, asked: TenantQuery) => {
     const entity = entityOf(meta);
     if (entity === undefined) refuse(`${meta.className} has more than plain columns: read it with find`);
+    const { bound, query } = family === 'mysql' ? asTenantRange(meta, where, asked) : asked;
     const both = bothConditions(entity, bound, where);
     if (both === undefined) {
       refuse(`Rows of ${meta.className} are chosen by simple conditions alone: see PlainWhere, or use find`);
     }
-    return { entity, both };
+    return { entity, both, query };
   };
 
   const read = async (meta: EntityMetadata, { statement, columns }: Selection, place: Place) => {
@@ -185,13 +187,13 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
       }
     },
 
-    async select(meta, bound, where, query, place) {
-      const { entity, both } = chosen(meta, bound, where);
+    async select(meta, bound, where, asked, place) {
+      const { entity, both, query } = chosen(meta, where, { bound, query: asked });
       return read(meta, selectStatement(entity, both, query), place);
     },
 
-    async page(meta, bound, where, { search, ...query }, place) {
-      const { entity, both } = chosen(meta, bound, where);
+    async page(meta, bound, where, { search, ...asked }, place) {
+      const { entity, both, query } = chosen(meta, where, { bound, query: asked });
       const { count, ...selection } =
         search === undefined
           ? { ...selectStatement(entity, both, query), count: countStatement(entity, both) }
