@@ -3,7 +3,7 @@ import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { startGrpcRuntime } from './grpc-kit.ts';
-import { toolCalls } from './runtime-gateway.ts';
+import { thinking, toolCalls } from './runtime-gateway.ts';
 
 const types = (messages: readonly { readonly event_type: string }[]) =>
   messages.map(({ event_type }) => event_type).join(' ');
@@ -34,6 +34,26 @@ test('a chat streams its events, with the session in the initial metadata and in
   t.is(message.usage.total_tokens, message.usage.prompt_tokens + message.usage.completion_tokens);
   const { body } = await gateway.request(`/api/v2/sessions/${message.session_id}/messages`);
   t.is(body.messages.at(-1).content, 'It is 42.');
+});
+
+test('thoughts and tasks that are handed to other agents are events', async (t) => {
+  const { client } = await startGrpcRuntime(t, [
+    toolCalls(['delegate_to_payer', { task: '6*7?' }]),
+    thinking(['Six times', ' seven.'], ['42']),
+    thinking(['Well.'], ['It is 42.']),
+  ]);
+  const { code, messages } = await client('conversation').call('Chat', {
+    message: '6*7?',
+    extra: { agent_name: 'boss' },
+  });
+  t.is(code, 'OK');
+  t.is(types(messages), 'tool_call agent_switch agent_switch tool_result thinking delta message done');
+  const [called, to, back, result, thought] = messages;
+  t.like(called.tool_call, { name: 'delegate_to_payer', agent_path: ['boss'] });
+  t.deepEqual(to.agent_switch, { from_agent: 'boss', to_agent: 'payer' });
+  t.deepEqual(back.agent_switch, { from_agent: 'payer', to_agent: 'boss' });
+  t.like(result.tool_call, { result: '42', is_error: false });
+  t.is(thought.thinking, 'Well.');
 });
 
 test('an approval is an event, and the chat goes on over HTTP', async (t) => {

@@ -42,15 +42,26 @@ export function eventsOf(body: string): readonly ReadEvent[] {
     });
 }
 
+const choice = (delta: object, finish_reason: string | null) => ({
+  id: 'chatcmpl-fake',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'fake-model',
+  choices: [{ index: 0, delta, finish_reason }],
+});
+
+/** A provider's streamed answer of a model that thinks before it speaks. */
+export function thinking(thoughts: readonly string[], texts: readonly string[]): ProviderScript {
+  return rawStream(
+    ...thoughts.map((reasoning_content) => sse(choice({ reasoning_content }, null))),
+    ...texts.map((content) => sse(choice({ content }, null))),
+    sse(choice({}, 'stop')),
+    'data: [DONE]\n\n',
+  );
+}
+
 /** A provider's streamed answer that calls tools: `[name, arguments]` each. */
 export function toolCalls(...calls: readonly (readonly [name: string, input: object])[]): ProviderScript {
-  const choice = (delta: object, finish_reason: string | null) => ({
-    id: 'chatcmpl-fake',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'fake-model',
-    choices: [{ index: 0, delta, finish_reason }],
-  });
   const tool_calls = calls.map(([name, input], index) => ({
     index,
     id: `call_${name}_${index}`,

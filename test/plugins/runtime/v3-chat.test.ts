@@ -18,7 +18,7 @@ import { failure, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { all, approvalAsked, clientOf, hang, settled, startCoze, startProvider } from './coze-kit.ts';
 import { startRecords } from './records-gateway.ts';
-import { eventsOf, toolCalls } from './runtime-gateway.ts';
+import { eventsOf, thinking, toolCalls } from './runtime-gateway.ts';
 import { LOCAL, makeWebhook, startReceiver } from './webhook-kit.ts';
 
 const say = (content: string) => [
@@ -136,6 +136,28 @@ test('a stream has the events of the SDK, and its framing', async (t) => {
     `/v3/chat/retrieve?conversation_id=${chat.conversation_id}&chat_id=${chat.id}`,
   );
   t.like(got.body, { code: 0, msg: '', data: { id: chat.id } });
+});
+
+test('thoughts are the reasoning of the answer, in its pieces, whole, and in every list', async (t) => {
+  const { coze } = await startCoze(t, await startProvider(t, thinking(['Greet', ' back.'], ['Hel', 'lo'])));
+  const events = await all(coze.chat.stream({ bot_id: 'payer', additional_messages: say('hi') }));
+  const messages = events.filter(({ event }) => event.startsWith('conversation.message.'));
+  t.deepEqual(
+    messages.map((event) => [dataOf(event).reasoning_content, dataOf(event).content]),
+    [
+      ['Greet', ''],
+      [' back.', ''],
+      [undefined, 'Hel'],
+      [undefined, 'lo'],
+      ['Greet back.', 'Hello'],
+    ],
+  );
+  t.is(new Set(messages.map((event) => dataOf(event).id)).size, 1);
+  const { conversation_id, id } = dataOf(events.at(-2));
+  const [listed] = await coze.chat.messages.list(conversation_id, id);
+  t.like(listed, { content: 'Hello', reasoning_content: 'Greet back.' });
+  const [kept] = (await coze.conversations.messages.list(conversation_id, { chat_id: id })).data;
+  t.like(kept, { content: 'Hello' });
 });
 
 test('what clients in other languages leave open may be null or empty', async (t) => {

@@ -119,6 +119,74 @@ test('what guards make of a text is the same however it is cut into pieces', asy
   );
 });
 
+test('a whole answer is guarded in each of its texts, and its calls stay calls', async (t) => {
+  const redacted = (whole: string) =>
+    whole.replaceAll(/pineapple|päron/g, '[fruit]').replaceAll(/\d{4}-\d{4}/g, '[number]');
+  const fruits = guard('acme.fruit', () => replaceMatches(/pineapple|päron/, '[fruit]', 9));
+  const answer = fc.record({ content: text, reasoning: text, given: fc.array(text, { maxLength: 3 }) });
+  await fc.assert(
+    fc.asyncProperty(answer, async ({ content, reasoning, given }) => {
+      const tool_calls = given.map((each, index) => ({
+        id: `call_${index}`,
+        type: 'function' as const,
+        function: { name: `tool_${index}`, arguments: each },
+        ...(index === 1 && { extra_content: { google: { thought_signature: 'abc' } } }),
+      }));
+      const message = {
+        role: 'assistant' as const,
+        content,
+        reasoning_content: reasoning,
+        ...(given.length > 0 && { tool_calls }),
+      };
+      const head = { id: 'c', object: 'chat.completion', created: 1, model: 'm' } as const;
+      const choice = { index: 0, message, finish_reason: given.length > 0 ? 'tool_calls' : 'stop' } as const;
+      const guarding = (await guardChat([fruits, number()], chat, () => {}))!;
+      const guarded = await guarding.completion({ ...head, choices: [choice] });
+      const calls = tool_calls.map((call) => ({
+        ...call,
+        function: { ...call.function, arguments: redacted(call.function.arguments) },
+      }));
+      t.deepEqual(guarded, {
+        ...head,
+        choices: [
+          {
+            ...choice,
+            message: {
+              ...message,
+              content: redacted(content),
+              reasoning_content: redacted(reasoning),
+              ...(given.length > 0 && { tool_calls: calls }),
+            },
+          },
+        ],
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a whole answer that a guard ends within a call has no call', async (t) => {
+  const ending = guard('acme.ending', (part) => () => (part === 'tool_call' ? { end: '' } : undefined));
+  const guarding = (await guardChat([ending], chat, () => {}))!;
+  const call = { id: 'call_0', type: 'function', function: { name: 'pay', arguments: '{"sum":1}' } } as const;
+  const guarded = await guarding.completion({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: null, tool_calls: [call] },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  });
+  t.deepEqual(guarded.choices, [
+    { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'content_filter' },
+  ]);
+});
+
 test('a call that no guard can look at does not leave, whole or in pieces', async (t) => {
   const own = { index: 0, id: 'c', type: 'custom', custom: { input: 'pine' } };
   const pieces = [own, { index: 0, custom: { input: 'apple' } }].map((call) => ({ tool_calls: [call] }));
