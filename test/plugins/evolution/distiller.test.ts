@@ -1,6 +1,7 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Database } from 'agent-gateway';
 import test, { type ExecutionContext } from 'ava';
+import { type GeneMove, GeneMoved } from '../../../plugins/evolution/contract.ts';
 import evolution from '../../../plugins/evolution/plugin.ts';
 import { featuresOf } from '../../../plugins/evolution/rules/features.ts';
 import { createGeneDesk } from '../../../plugins/evolution/services/genes/gene-desk.ts';
@@ -12,7 +13,7 @@ import {
   type TaskRow,
   TaskTable,
 } from '../../../plugins/evolution/store/tables.ts';
-import { startTestGateway } from '../../../testing/index.ts';
+import { fakeDurableEvents, startTestGateway } from '../../../testing/index.ts';
 import { eachGatewayDatabase } from '../../support/databases.ts';
 import { geneRow } from '../../support/gene-rows.ts';
 import { silent } from '../../support/silent.ts';
@@ -297,6 +298,35 @@ test('sessions count whatever the order in which their runs were recorded', asyn
       ['late', 'promoted', 2],
       ['one', 'candidate', 1],
     ],
+  );
+});
+
+test('genes that a run promotes, or no longer trusts, are announced once each, with what they were', async (t) => {
+  const { database, distiller, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  const durableEvents = fakeDurableEvents();
+  const learn = async (success: 0 | 1) => {
+    const components = { 'builtin/calculator': success };
+    const sessions = Array.from({ length: 20 }, (_, n) => task({ session: `s${n}`, components }));
+    await entities.insertMany(TaskTable, sessions);
+    await distiller({}, { durableEvents }).run(signal);
+  };
+  await learn(1);
+  const [gene] = await entities.rows(GeneTable, {}, { limit: 2 });
+  t.is(gene?.state, 'promoted');
+  await learn(1);
+  await learn(0);
+  const [after] = await entities.rows(GeneTable, {}, { limit: 2 });
+  t.is(after?.state, 'quarantined');
+  t.deepEqual(
+    durableEvents.published.map(({ event, tenantId, payload }) => {
+      const { change, from, gene: announced } = payload as GeneMove;
+      return { event, tenantId, change, from, gene: announced.geneId };
+    }),
+    [
+      { change: 'promoted', from: 'candidate' },
+      { change: 'quarantined', from: 'promoted' },
+    ].map((move) => ({ event: GeneMoved.id, tenantId: tenant, ...move, gene: gene!.id })),
   );
 });
 
