@@ -10,9 +10,10 @@ import {
 import { deleteRuns } from './run-archive.ts';
 import type { WorkflowTables } from './tables.ts';
 
-/** Runs that are deleted in one transaction, and events that one statement deletes. */
+/** Runs that are deleted in one transaction, events that one statement deletes, and runs whose events one counts. */
 const RUNS = 50;
 const EVENTS = 1_000;
+const COUNTED = 1_000;
 
 /**
  * Milliseconds: a sweep of events goes so far back before the one before it, and one looks at all runs so often. Runs
@@ -34,9 +35,10 @@ const ENDED = [
 async function* endedBefore(
   entities: TenantEntityManager,
   { runs, outbox }: WorkflowTables,
-  { before, from }: { readonly before: Date; readonly from?: Date | undefined },
+  query: { readonly before: Date; readonly from?: Date | undefined; readonly most?: number },
   signal?: AbortSignal,
 ) {
+  const { before, from, most = RUNS } = query;
   const begun = from === undefined ? {} : { startedAt: { $gte: from.getTime() } };
   const end = before.getTime();
   const delivered = async (ids: readonly string[]) => {
@@ -44,14 +46,14 @@ async function* endedBefore(
     const kept = new Set(waiting.map(({ runId }) => runId));
     return ids.filter((id) => !kept.has(id));
   };
-  const query = { by: ['startedAt', 'id'], fields: ['id', 'startedAt', 'completedAt'] } as const;
+  const order = { by: ['startedAt', 'id'], fields: ['id', 'startedAt', 'completedAt'] } as const;
   for (const { status, last } of ENDED) {
     let ids: string[] = [];
-    for await (const run of eachRow(entities, runs, { status, ...begun }, query)) {
+    for await (const run of eachRow(entities, runs, { status, ...begun }, order)) {
       signal?.throwIfAborted();
       if (run.startedAt >= end) break;
       if (run.completedAt != null && run.completedAt < end) ids.push(run.id);
-      if (ids.length < RUNS) continue;
+      if (ids.length < most) continue;
       yield { ids: await delivered(ids), last };
       ids = [];
     }
@@ -111,7 +113,7 @@ export function retainedWorkflows(
         const entities = database.forTenant(tenantId);
         if (before === undefined) return entities.count(events, {});
         let found = 0;
-        for await (const { ids, last } of endedBefore(entities, tables, { before }))
+        for await (const { ids, last } of endedBefore(entities, tables, { before, most: COUNTED }))
           found += await entities.count(events, { runId: { $in: ids }, type: { $ne: last } });
         return found;
       },

@@ -135,6 +135,9 @@ eachGatewayDatabase(
     t.is(Number(size[0]!.records), before.sessions!);
 
     clock.advance(DAY_MS);
+    const due: Record<string, number> = {};
+    for (const [kind, records] of kinds())
+      due[kind] = await records.count(one.id, new Date(clock.now() - 2 * DAY_MS));
     await sweep(never);
     const after = await count(one.id);
     const nothing = Object.fromEntries(Object.keys(TABLES).map((kind) => [kind, 0]));
@@ -146,6 +149,9 @@ eachGatewayDatabase(
     const logs = `select count(*) as n from runtime_webhook_logs where tenant_id = '${one.id}' and delivered_at < ${end}`;
     t.is(Number((await fresh.ask(logs))[0]!.n), 0);
     t.true(workflow_events > 0, 'the run that waits keeps its events');
+    // A conversation is due once its session is gone, and events go with their run, the last of them too.
+    t.like(due, { ...deleted, conversations: 0 }, 'a preview counts what a sweep deletes');
+    t.is(due.workflow_events, before.workflow_events! - workflow_events - 1);
     const { webhook_logs: _, ...others } = await count(two.id);
     t.like({ ...before }, others, 'of the other tenant nothing went');
     const hasFiles = async () => (await objectKeys(gateway, one.id)).some((key) => key.startsWith('files/'));
