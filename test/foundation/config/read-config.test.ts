@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { ConfigurationError } from '../../../foundation/config/configuration-error.ts';
 import { configHash, describeConfig } from '../../../foundation/config/describe-config.ts';
 import { field } from '../../../foundation/config/field.ts';
-import { readConfig } from '../../../foundation/config/read-config.ts';
+import { processEnvironment, readConfig } from '../../../foundation/config/read-config.ts';
 import type { Address } from '../../../foundation/config/units.ts';
 
 const about = { description: 'For the test' };
@@ -291,4 +291,17 @@ test('the description lists every setting with its default, nested ones with the
     ],
   );
   t.is(rows[0]?.env, 'T_WAIT');
+});
+
+test.serial('a variable of the process loses one line break at its end, and nothing else', (t) => {
+  const kept = ['a b', ' a ', '', '-----BEGIN-----\nabc\n-----END-----'];
+  for (const text of kept)
+    for (const end of ['', '\n', '\r\n']) {
+      process.env.T_LINE = `${text}${end}`;
+      t.is(processEnvironment().T_LINE, text);
+    }
+  process.env.T_LINE = 'a\n\n';
+  t.is(processEnvironment().T_LINE, 'a\n');
+  delete process.env.T_LINE;
+  t.false('T_LINE' in processEnvironment());
 });
