@@ -22,8 +22,10 @@ type Unavailable = (cause: unknown) => Error;
 const READ_DEADLINE_MS = 3000;
 /** Bytes of a JWKS at most. */
 const MAX_JWKS_BYTES = 256 * 1024;
-/** Milliseconds for which keys are used without asking again: how long a withdrawn key works at most. */
+/** Milliseconds for which keys are used: how long a withdrawn key works at most. */
 const MAX_AGE_MS = 600_000;
+/** Milliseconds after which they are read again in the background: an issuer may be away for the rest of the time. */
+const REFRESH_MS = MAX_AGE_MS / 2;
 /** Milliseconds after a failed read in which no other is tried. */
 const FAILURE_COOLDOWN_MS = 5000;
 const MIN_MODULUS_BITS = 2048;
@@ -88,7 +90,10 @@ function httpUrl(text: string): URL {
   return url;
 }
 
-/** Keys by key id, read when they are first needed; a new key id causes one more read, at most one in a cool-down. */
+/**
+ * Keys by key id, read when they are first needed; a new key id causes one more read, at most one in a cool-down. Known
+ * ones are used while they are read again.
+ */
 async function remoteKeys(
   url: URL,
   cooldown: number,
@@ -96,13 +101,22 @@ async function remoteKeys(
   unavailable: Unavailable,
 ): Promise<JWTVerifyGetKey> {
   const { createRemoteJWKSet, customFetch, errors } = await import('jose');
+  let readAt: number | undefined;
   let lastFailure: { readonly at: number; readonly error: unknown } | undefined;
 
+  /** Without a rest, every request of an issuer that is away would wait out the deadline. */
+  const restsAfter = () =>
+    lastFailure !== undefined && clock.monotonic() - lastFailure.at < FAILURE_COOLDOWN_MS
+      ? lastFailure
+      : undefined;
+
+  function noteFailure(error: unknown): void {
+    if (error !== lastFailure?.error) lastFailure = { at: clock.monotonic(), error };
+  }
+
   async function read(address: string, init: RequestInit): Promise<Response> {
-    // Without this, every request of an issuer that is away would wait out the deadline.
-    if (lastFailure !== undefined && clock.monotonic() - lastFailure.at < FAILURE_COOLDOWN_MS) {
-      throw lastFailure.error;
-    }
+    const failure = restsAfter();
+    if (failure !== undefined) throw failure.error;
     const response = await fetch(address, init);
     if (response.status !== 200) throw new Error(`the JWKS was answered with status ${response.status}`);
     return new Response(await readAnswer(response.body, MAX_JWKS_BYTES, 'the JWKS'));
@@ -114,7 +128,15 @@ async function remoteKeys(
     cacheMaxAge: MAX_AGE_MS,
     [customFetch]: read,
   });
+
+  async function reload(): Promise<void> {
+    await keys.reload();
+    readAt = clock.monotonic();
+  }
+
   return async (header, token) => {
+    const isDue = readAt === undefined || clock.monotonic() - readAt >= REFRESH_MS;
+    if (isDue && !keys.reloading && restsAfter() === undefined) reload().catch(noteFailure);
     try {
       return await keys(header, token);
     } catch (cause) {
@@ -123,8 +145,8 @@ async function remoteKeys(
         cause instanceof errors.JWKSMultipleMatchingKeys ||
         cause instanceof errors.JOSENotSupported;
       if (isAboutToken) throw cause;
-      if (cause !== lastFailure?.error) lastFailure = { at: clock.monotonic(), error: cause };
-      throw unavailable(cause);
+      noteFailure(cause);
+      throw unavailable(new Error('The keys of SVC_JWT_JWKS_URL cannot be read', { cause }));
     }
   };
 }

@@ -8,6 +8,7 @@ import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { createJwtAuthenticator, type JwtSettings } from '../../../kernel/auth/jwt.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
+import { until } from '../../support/until.ts';
 import { credentials } from './credentials.ts';
 
 const TENANT = '0198c0de-0000-7000-8000-000000000001';
@@ -256,6 +257,32 @@ test('keys come from the JWKS, are read once, and a rotated key is found', async
   });
   t.is(state.reads, 2);
   t.like(await authenticate(first), { failure: 'invalid' });
+});
+
+test('known keys are read again in the background, and used while their issuer is away', async (t) => {
+  const { state, jwksUrl } = await startIssuer(t);
+  state.keys = [published(issuer.publicKey, 'one')];
+  const { clock, authenticate } = await setUp({ jwksUrl });
+  const bearer = token({ ...CLAIMS, exp: NOW + 600_000 }, { kid: 'one' });
+  const isAlice = async () => t.like(await authenticate(bearer), { identity: { id: 'alice' } });
+  await isAlice();
+  clock.advance(299_999);
+  await isAlice();
+  t.is(state.reads, 1);
+  clock.advance(1);
+  state.status = 500;
+  await isAlice();
+  await until(() => state.reads === 2);
+  clock.advance(4_999);
+  await isAlice();
+  t.is(state.reads, 2, 'nobody hammers it');
+  Object.assign(state, { status: 200, keys: [published(stranger.publicKey, 'two')] });
+  // The failure of the second read may be noted at any time.
+  await until(async () => {
+    clock.advance(5_000);
+    const outcome = await authenticate(bearer);
+    return outcome !== undefined && 'failure' in outcome && outcome.failure === 'invalid';
+  });
 });
 
 test('unknown key ids cause one read of the JWKS in a cool-down, not one each', async (t) => {
