@@ -131,8 +131,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The environment of this process, as it is now. The only place that touches `process.env`; everything else gets it
- * passed. As of a secret file, one line break at the end of a value is cut: `echo key | base64` puts it into a secret of
- * Kubernetes, where nobody sees it.
+ * passed. As of a secret file, one line break at the end of a value is cut: `echo key | base64` puts it into a secret
+ * of Kubernetes, where nobody sees it.
  */
 export function processEnvironment(): Environment {
   const entries = Object.entries(process.env).map(([name, value]) => [name, value?.replace(/\r?\n$/, '')]);
