@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { GatewayError } from 'agent-gateway';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { ChatChunk, ChatCompletion, Usage } from '../../contract.ts';
+import { type ChatChunk, type ChatCompletion, type ChatDelta, textOf, type Usage } from '../../contract.ts';
 import { jsonIn } from '../json-text.ts';
 import { createSoundChoices, isFurther, soundMessage } from './openai-forms.ts';
 import { malformed, type Redact, streamFailure } from './provider-errors.ts';
@@ -33,6 +33,20 @@ function soundChoice(
   const message = soundMessage(choice.message, newId);
   if (message === undefined) throw malformed('a message is in no known form');
   return { ...choice, index: choice.index ?? 0, message };
+}
+
+/** A whole answer as the one chunk of its stream. Pure. */
+export function asChunk({ choices, ...completion }: ChatCompletion): ChatChunk {
+  return {
+    ...completion,
+    object: 'chat.completion.chunk',
+    choices: choices.map(({ message, ...choice }) => {
+      const { tool_calls: calls, content, ...said } = message;
+      const tool_calls = calls?.map((call, index) => ({ index, ...call }));
+      const text = content === null || content === undefined ? null : textOf(message);
+      return { ...choice, delta: { ...said, content: text, ...(tool_calls && { tool_calls }) } as ChatDelta };
+    }),
+  };
 }
 
 /**

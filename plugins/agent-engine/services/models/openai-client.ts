@@ -1,6 +1,6 @@
 import type { ChatChunk, ChatCompletion, ChatRequest, ModelCallContext } from '../../contract.ts';
 import { startLifetime } from './deadlines.ts';
-import { createChunkDecoder, parseCompletion } from './openai-answer.ts';
+import { asChunk, createChunkDecoder, parseCompletion } from './openai-answer.ts';
 import {
   type ConnectionOptions,
   connectionRules,
@@ -9,6 +9,7 @@ import {
   type ProviderClient,
   type ProviderResponse,
 } from './provider-connection.ts';
+import { malformed } from './provider-errors.ts';
 import { wantsThoughts, withThoughts } from './thoughts.ts';
 
 /** Settings and collaborators of an OpenAI-compatible client. */
@@ -58,11 +59,11 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
       });
     const brings = areThoughtsWanted;
     try {
-      return await sent();
+      return answered(await sent());
     } catch (error) {
       if (brings || !wantsThoughts(error, messages)) throw error;
       areThoughtsWanted = true;
-      return sent();
+      return answered(await sent());
     }
   }
 
@@ -72,6 +73,10 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const whole = { ...request, stream: false, stream_options: undefined };
     const call = { headers: headersFor(context), lifetime, firstByteMs: undefined };
     const response = await send(whole, call);
+    return readWhole(response);
+  }
+
+  async function readWhole(response: ProviderResponse): Promise<ChatCompletion> {
     return parseCompletion(await response.readAll(rules.answerBytes), redact, newId);
   }
 
@@ -82,6 +87,11 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const streamed = { ...request, stream: true, stream_options } as ChatRequest;
     const call = { headers: headersFor(context), lifetime, firstByteMs: timeouts.firstByteMs };
     const response = await send(streamed, call);
+    // Some servers answer whole whatever is asked, and others say so what went wrong.
+    if (mediaTypeOf(response) === 'application/json') {
+      yield asChunk(await readWhole(response));
+      return;
+    }
     const decoder = createChunkDecoder(eventChars, redact, newId);
     let isWhole = false;
     try {
@@ -108,6 +118,19 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
   }
 
   return { complete, stream, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
+}
+
+/** The response, unless it is a page: of a proxy, or of a URL that is not that of the API. */
+function answered(response: ProviderResponse): ProviderResponse {
+  if (mediaTypeOf(response) !== 'text/html') return response;
+  const failure = malformed('it is a page in HTML');
+  response.cancel(failure);
+  throw failure;
+}
+
+function mediaTypeOf({ head }: ProviderResponse): string | undefined {
+  const [type] = [head.headers['content-type']].flat();
+  return type?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
 /**

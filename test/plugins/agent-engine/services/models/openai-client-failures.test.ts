@@ -144,6 +144,23 @@ test('characters that are split between two packets arrive whole', async (t) => 
   t.is(textOf(await collect(client.stream(ask(), context()))), 'ü€😀한국어');
 });
 
+test('an error in JSON in the place of a stream, and a page in HTML, are told as what they are', async (t) => {
+  const page: ProviderScript = ({ response }) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+    response.end('<!doctype html><title>Sign in</title>');
+  };
+  await using provider = await startFakeProvider(failure(200, {}, { message: 'no quota' }), page);
+  await using client = clientFor(provider.url);
+  const reported = await failureOf(t, collect(client.stream(ask(), context())));
+  t.is(reported.code, 'model.upstream');
+  t.regex(String(reported.extras.cause), /no quota/);
+  for (const call of [collect(client.stream(ask(), context())), client.complete(ask(), context())]) {
+    const { code, message } = await failureOf(t, call);
+    t.is(code, 'model.upstream');
+    t.regex(message, /it is a page in HTML/);
+  }
+});
+
 test('an answer, an event and an error body have a size limit', async (t) => {
   const limits = { answerBytes: 2000, eventChars: 2000, errorBytes: 200 };
   const big = 'x'.repeat(4000);

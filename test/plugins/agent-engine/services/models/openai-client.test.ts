@@ -32,6 +32,21 @@ test('a stream gives every chunk, the usage chunk last', async (t) => {
   t.is(chunks.at(-1)?.usage?.total_tokens, 12);
 });
 
+test('a server that answers whole where a stream was asked for has a stream of one chunk', async (t) => {
+  const call = { id: 'c1', type: 'function', function: { name: 'pay', arguments: '{}' } };
+  const message = { role: 'assistant', content: 'Wait', reasoning_content: 'Hm', tool_calls: [call] };
+  const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+  await using provider = await startFakeProvider(plain('', { choices }), plain('Hello'));
+  await using client = clientFor(provider.url);
+  const [chunk, ...more] = await collect(client.stream(ask(), context()));
+  t.deepEqual(more, []);
+  t.is(chunk?.object, 'chat.completion.chunk');
+  t.is(chunk?.usage?.total_tokens, 12);
+  const delta = { ...message, tool_calls: [{ index: 0, ...call }] };
+  t.deepEqual(chunk?.choices as unknown, [{ index: 0, delta, finish_reason: 'tool_calls' }]);
+  t.is(textOf(await collect(client.stream(ask(), context()))), 'Hello');
+});
+
 test('members that the gateway does not know reach the provider', async (t) => {
   await using provider = await startFakeProvider();
   await using client = clientFor(provider.url);
