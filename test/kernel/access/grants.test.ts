@@ -89,6 +89,9 @@ test('known roles and scopes that the granter lacks are forbidden, with pointers
     { pointer: '/body/roles/1', message: 'you do not have the role user' },
     { pointer: '/body/scopes/0', message: 'you do not have the scope audit:read' },
   ]);
+  const one = { roles: ['tenant', 'user'], scopes: ['read'] };
+  t.throws(() => requireGrant(granter(['tenant']), one), { code: GrantErrors.refused.definition.code });
+  t.notThrows(() => requireGrant(granter(['tenant', 'user']), one));
 });
 
 test('names of object members are not roles', (t) => {
