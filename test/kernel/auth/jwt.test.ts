@@ -118,13 +118,15 @@ test('a token is not valid before its nbf', async (t) => {
   t.like(await authenticate(bearer), { identity: { id: 'alice' } });
 });
 
-test('audience and issuer are checked when they are configured', async (t) => {
+test('audience and issuer are checked when they are configured, and a refusal tells whose the token was', async (t) => {
   const { authenticate } = await setUp({ publicKey: PEM, audience: 'gateway', issuer: 'https://idp' });
   t.like(await authenticate(token({ ...CLAIMS, aud: ['x', 'gateway'], iss: 'https://idp' })), {
     identity: { id: 'alice' },
   });
   t.like(await authenticate(token({ ...CLAIMS, aud: 'gateway', iss: 'https://other' })), {
     failure: 'invalid',
+    tenantId: TENANT,
+    identityId: 'alice',
   });
   t.like(await authenticate(token({ ...CLAIMS, aud: 'other', iss: 'https://idp' })), { failure: 'invalid' });
   t.like(await authenticate(token(CLAIMS)), { failure: 'invalid' });
@@ -185,7 +187,7 @@ test('an overlong token is refused unread, one with the groups of a large compan
   const groups = Array.from({ length: 200 }, () => TENANT);
   t.like(await authenticate(token({ ...CLAIMS, groups })), { identity: { id: 'alice' } });
   const bearer = token({ ...CLAIMS, sub: 'x'.repeat(20_000) });
-  t.like(await authenticate(bearer), { failure: 'invalid' });
+  t.deepEqual(await authenticate(bearer), { failure: 'invalid', reason: 'is too long' });
 });
 
 test('the public key may be a file, or a PEM with \\n for its line breaks', async (t) => {
