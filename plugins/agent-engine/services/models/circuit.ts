@@ -112,16 +112,26 @@ export interface Passage {
   failed(error: unknown): void;
 }
 
-/** The breaker before one provider. */
+/** The breaker before one model of a provider. */
 export interface Circuit {
   /** Lets a call in. Throws `model.circuit-open` while the provider is left alone, or left to other tenants. */
   enter(tenantId?: string): Passage;
 }
 
-/** Endpoints come and go with files of agents.d; the least recently used ones are dropped. */
-const MOST_ENDPOINTS = 1000;
+/** Models come and go with files of agents.d; the least recently used ones are dropped. */
+const MOST_MODELS = 1000;
 
-/** The breakers of this process, one for each endpoint. */
+/** A model of a provider: what fails as one. Providers answer with some of their models while others are down. */
+export interface CalledModel {
+  /** The provider and its host, for logs and metrics. */
+  readonly endpoint: string;
+  /** The base URL, where there is one: several servers may be behind the paths of one host. */
+  readonly url?: string | undefined;
+  /** The provider's own name of the model. */
+  readonly model: string;
+}
+
+/** The breakers of this process, one for each model of each provider. */
 export type Circuits = ReturnType<typeof createCircuits>;
 
 /**
@@ -129,9 +139,9 @@ export type Circuits = ReturnType<typeof createCircuits>;
  * others know. There are no timers: the first call after the pause is the probe.
  */
 export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_CIRCUIT }: CircuitsParts) {
-  const circuits = recentMap<Circuit>(MOST_ENDPOINTS);
+  const circuits = recentMap<Circuit>(MOST_MODELS);
 
-  function create(endpoint: string): Circuit {
+  function create({ endpoint, model }: CalledModel): Circuit {
     let state: CircuitState = CLOSED;
 
     function become(next: CircuitState): void {
@@ -139,9 +149,9 @@ export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_
       const isOpen = next.openUntil !== undefined;
       state = next;
       if (isOpen === wasOpen) return;
-      metrics.openCircuits.set({ endpoint }, isOpen ? 1 : 0);
-      if (isOpen) log.warn({ endpoint }, 'the model provider fails and is left alone for a while');
-      else log.info({ endpoint }, 'the model provider answers again');
+      metrics.openCircuits.set({ endpoint, model }, isOpen ? 1 : 0);
+      if (isOpen) log.warn({ endpoint, model }, 'the model provider fails and is left alone for a while');
+      else log.info({ endpoint, model }, 'the model provider answers again');
     }
 
     return {
@@ -167,10 +177,11 @@ export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_
   }
 
   return {
-    /** The breaker of an endpoint: the same one for all aliases that lead there. */
-    of(endpoint: string): Circuit {
-      const circuit = circuits.get(endpoint) ?? create(endpoint);
-      circuits.set(endpoint, circuit);
+    /** The breaker of a model: the same one for all its aliases. */
+    of(called: CalledModel): Circuit {
+      const key = JSON.stringify([called.endpoint, called.url, called.model]);
+      const circuit = circuits.get(key) ?? create(called);
+      circuits.set(key, circuit);
       return circuit;
     },
   };

@@ -48,6 +48,14 @@ export function endpointOf(name: string, url: string | undefined): string {
   return host === undefined ? name : `${name} ${host}`;
 }
 
+/** The breaker before a model; none before `demo`. */
+export function circuitOf(spec: ModelSpec, circuits: Circuits | undefined): Circuit | undefined {
+  const kind = providerKind(spec);
+  if (kind.client === 'demo') return undefined;
+  const { name, url } = kind;
+  return circuits?.of({ endpoint: endpointOf(name, url), url, model: spec.model });
+}
+
 /** Limits of calls, the same for all models. */
 type CallSettings = Pick<AgentEngineSettings, 'include_usage' | 'max_retries' | 'timeout' | 'idle_timeout'>;
 
@@ -94,7 +102,7 @@ export async function connectModel(
     ids,
     beforeCall,
   };
-  const circuit = circuits?.of(endpointOf(kind.name, kind.url));
+  const circuit = circuitOf(spec, circuits);
   if (kind.client === 'openai') {
     const client = createOpenAIClient({ ...common, apiUrl: kind.url, includeUsage: settings.include_usage });
     return { client, circuit, close: async () => client[Symbol.asyncDispose]() };

@@ -35,8 +35,8 @@ export function modelMetrics(metric: PluginMetrics) {
     }),
     openCircuits: metric.gauge({
       name: 'svc_model_circuit_open',
-      help: '1 while a provider that failed again and again is left alone.',
-      labels: ['endpoint'],
+      help: '1 while a model whose provider failed again and again is left alone.',
+      labels: ['endpoint', 'model'],
     }),
   };
 }

@@ -13,8 +13,8 @@ import { ModelKind, type ModelSpec } from '../../kinds/model.ts';
 import {
   type ConnectedModel,
   type ConnectParts,
+  circuitOf,
   connectModel,
-  endpointOf,
   providerKind,
 } from './connect-model.ts';
 import type { ModelEndpoint } from './model-call.ts';
@@ -109,9 +109,7 @@ async function connect(spec: ModelSpec, log: Logger, parts: ModelKindParts): Pro
     connect: (apiKey) => connectModel(spec, apiKey, log, parts),
     log,
   });
-  const kind = providerKind(spec);
-  const url = kind.client === 'demo' ? undefined : kind.url;
-  return { ...keyed, circuit: parts.circuits?.of(endpointOf(kind.name, url)) };
+  return { ...keyed, circuit: circuitOf(spec, parts.circuits) };
 }
 
 /** What is shown of a model that was defined at `now` (Unix milliseconds). */

@@ -143,7 +143,7 @@ const newCircuit = () =>
     metrics: modelMetrics(fakeMetrics()),
     clock: systemClock,
     settings: { failures: 2, openMs: 10_000 },
-  }).of('x');
+  }).of({ endpoint: 'x', model: 'm' });
 
 test('a server that keeps failing is left alone', async (t) => {
   await using provider = await startFakeProvider(failure(503));

@@ -114,6 +114,8 @@ test('it never stays closed to a provider that has come back: after every histor
   t.pass();
 });
 
+const of = (endpoint: string) => ({ endpoint, model: 'm' });
+
 function circuits(failures = 2) {
   const clock = manualClock();
   const changes: Measured[] = [];
@@ -143,7 +145,7 @@ test('a provider that fails is not asked for a while, and asked again with one c
   await using provider = await startFakeProvider(failure(503), failure(503), failure(503), plain(), plain());
   const { all, clock, changes, lines } = circuits();
   await using client = clientFor(provider.url, { retry: { retries: 0 } });
-  const model = guarded(client, all.of('openai there'));
+  const model = guarded(client, all.of(of('openai there')));
   const call = () => model.complete(ask(), context());
   for (const _ of [1, 2]) t.is((await failureOf(t, call())).code, 'model.upstream');
   clock.advance(7500);
@@ -161,8 +163,8 @@ test('a provider that fails is not asked for a while, and asked again with one c
   await call();
   t.is(provider.requests.length, 5);
   t.deepEqual(changes, [
-    ['model_circuit_open', 'openai there', 1],
-    ['model_circuit_open', 'openai there', 0],
+    ['model_circuit_open', 'openai there m', 1],
+    ['model_circuit_open', 'openai there m', 0],
   ]);
   t.is(lines.length, 2);
 });
@@ -177,7 +179,7 @@ test('the beginning of a stream decides: one that breaks later was an answer, an
   );
   const { all } = circuits();
   await using client = clientFor(provider.url, { retry: { retries: 0 } });
-  const model = guarded(client, all.of('x'));
+  const model = guarded(client, all.of(of('x')));
   const read = (signal?: AbortSignal) => failureOf(t, collect(model.stream(ask(), context(signal))));
   for (const _ of ['503', 'cut', '503']) t.is((await read()).code, 'model.upstream');
   const caller = new AbortController();
@@ -189,19 +191,21 @@ test('the beginning of a stream decides: one that breaks later was an answer, an
   t.is((await read()).code, 'model.circuit-open');
 });
 
-test('aliases of one endpoint share a breaker, and endpoints do not', (t) => {
+test('aliases of one model share a breaker; models of a provider, and servers of a host, do not', (t) => {
   const { all } = circuits(1);
-  all.of('a').enter().failed(ModelErrors.upstream());
-  t.throws(() => all.of('a').enter(), { code: 'model.circuit-open' });
-  t.notThrows(() => all.of('b').enter());
+  const called = { endpoint: 'openai there', url: 'http://there/one/v1', model: 'm' };
+  all.of(called).enter().failed(ModelErrors.upstream());
+  t.throws(() => all.of({ ...called }).enter(), { code: 'model.circuit-open' });
+  t.notThrows(() => all.of({ ...called, model: 'n' }).enter());
+  t.notThrows(() => all.of({ ...called, url: 'http://there/two/v1' }).enter());
 });
 
 test('nothing is asked, and no breaker entered, for a stream that nobody reads', async (t) => {
   const { all, clock } = circuits(1);
-  all.of('a').enter().failed(ModelErrors.upstream());
+  all.of(of('a')).enter().failed(ModelErrors.upstream());
   clock.advance(10_000);
   const client = { complete: async () => t.fail(), async *stream() {} } as never;
-  const unread = guarded(client, all.of('a')).stream(ask(), context());
+  const unread = guarded(client, all.of(of('a'))).stream(ask(), context());
   await unread[Symbol.asyncIterator]().return?.();
-  t.notThrows(() => all.of('a').enter());
+  t.notThrows(() => all.of(of('a')).enter());
 });

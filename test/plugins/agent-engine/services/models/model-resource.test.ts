@@ -258,24 +258,30 @@ test('who really answers is told before the first chunk and with the completion'
   t.is(told.at(-1), 'demo demo');
 });
 
-test('a provider that keeps failing is passed over at once, under all its aliases', async (t) => {
-  await using broken = await startFakeProvider(failure(503));
+test('a model that keeps failing is passed over at once, under all its aliases, and others of its provider go on', async (t) => {
+  await using provider = await startFakeProvider((reply) =>
+    (reply.request.body.model === 'broken' ? failure(503) : plain())(reply),
+  );
   const { models, put } = await started(t, {}, 2);
-  const spec = { provider: 'openai', base_url: broken.url, fallbacks: ['spare'] };
+  const openai = { provider: 'openai', base_url: provider.url };
   await put({
-    first: { ...spec, model: 'one' },
-    second: { ...spec, model: 'two' },
-    alone: { provider: 'openai', model: 'three', base_url: broken.url },
+    first: { ...openai, model: 'broken', fallbacks: ['spare'] },
+    second: { ...openai, model: 'broken', fallbacks: ['spare'] },
+    alone: { ...openai, model: 'broken' },
+    other: { ...openai, model: 'works' },
     spare: { provider: 'demo', model: 'demo' },
   });
   for (const alias of ['first', 'second', 'first', 'second']) {
     await models.resolve(alias).complete(ask(), context());
     await collect(models.resolve(alias).stream(ask(), context()));
   }
-  t.is(broken.requests.length, 2);
+  t.is(provider.requests.length, 2);
   const alone = (signal?: AbortSignal) => models.resolve('alone').complete(ask(), context(signal));
   t.is((await failureOf(t, alone())).code, 'model.circuit-open');
   t.is((await failureOf(t, alone(AbortSignal.abort()))).code, 'model.aborted');
+  await models.resolve('other').complete(ask(), context());
+  t.is(provider.requests.length, 3);
+  t.is((await failureOf(t, alone())).code, 'model.circuit-open');
 });
 
 test('a fallback answers when the model fails before it began, whole and streamed', async (t) => {

@@ -344,7 +344,7 @@ test('an error whose body never ends is told all the same', async (t) => {
 
 test('the total deadline holds over all attempts', async (t) => {
   await using provider = await startFakeProvider(failure(503), silence());
-  await using client = clientFor(provider.url, { timeouts: { totalMs: 1_500 } });
+  await using client = clientFor(provider.url, { timeouts: { totalMs: 5_000 } });
   t.is((await failureOf(t, client.complete(ask(), context()))).code, 'model.timeout');
   t.is(provider.requests.length, 2);
 });
