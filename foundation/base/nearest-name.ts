@@ -20,9 +20,25 @@ export function nearestName(wrong: string, known: readonly string[]): string | u
   return best;
 }
 
+/** The only known name that the wrong one is some of the words of, or that is some of its: `base_url` for `url`. */
+function nameInWords(wrong: string, known: readonly string[]): string | undefined {
+  if (wrong.length < 3 || wrong.length > MAX_LENGTH) return undefined;
+  const asked = words(wrong);
+  const found = known.filter((name) => words(name).includes(asked) || asked.includes(words(name)));
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** ` base url `, of `baseUrl`, `base-url` and `base_url`. */
+function words(name: string): string {
+  return ` ${name
+    .replace(/(?<=[a-z0-9])[A-Z]/g, ' $&')
+    .replace(/[-_]/g, ' ')
+    .toLowerCase()} `;
+}
+
 /** `, did you mean max_steps?`, or nothing when none is close. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
-  const meant = nearestName(wrong, known);
+  const meant = nearestName(wrong, known) ?? nameInWords(wrong, known);
   return meant === undefined ? '' : `, did you mean ${meant}?`;
 }
 
@@ -30,7 +46,7 @@ export function didYouMean(wrong: string, known: readonly string[]): string {
 export function unknownMember(written: object, known: readonly string[]): string | undefined {
   const member = Object.keys(written).find((name) => !known.includes(name));
   if (member === undefined) return undefined;
-  const meant = nearestName(member, known);
+  const meant = nearestName(member, known) ?? nameInWords(member, known);
   return `there is no member "${member}"${meant === undefined ? '' : `, did you mean "${meant}"?`}`;
 }
 
