@@ -117,8 +117,12 @@ export function createHubCalls(parts: {
       call(hub, method, path, body === undefined ? undefined : JSON.stringify(body), {}, signal),
     /** The key (base64) with this id of one of the hubs; undefined where no hub that can be reached has it. */
     async hubKey(id: string): Promise<string | undefined> {
-      await Promise.all(hubs.map((hub) => refresh(hub, id)));
-      return [...known.values()].find(({ keys }) => keys.has(id))?.keys.get(id);
+      // The first that has it counts: what one hub delivers must not wait for another one that hangs.
+      const found = hubs.map(async (hub) => {
+        await refresh(hub, id);
+        return known.get(hub.url)?.keys.get(id) ?? Promise.reject(new Error('the hub does not have the key'));
+      });
+      return Promise.any(found).catch(() => undefined);
     },
   };
 }

@@ -1,33 +1,48 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { publicKeyText } from '../../../plugins/hub/rules/public-key.ts';
 import { createHubCalls } from '../../../plugins/hub/services/hub-calls.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 
-test('the keys of a hub that answers with an error for a while stay known', async (t) => {
-  const { publicKey } = generateKeyPairSync('ed25519');
-  const key = publicKeyText(publicKey);
-  let status = 200;
-  let asked = 0;
-  const server = createServer((_, response) => {
-    asked += 1;
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(status === 200 ? { keys: [{ key_id: 'k', public_key: key }] } : {}));
-  }).listen(0, '127.0.0.1');
-  t.teardown(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+const key = publicKeyText(generateKeyPairSync('ed25519').publicKey);
 
+/** Starts a hub; returns its address. */
+async function startHub(t: ExecutionContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The calls of a gateway to these hubs. */
+function callsTo(...urls: readonly string[]) {
   const clock = manualClock();
   const { hubKey } = createHubCalls({
-    hubs: [{ url: `http://127.0.0.1:${port}`, apiKey: undefined }],
+    hubs: urls.map((url) => ({ url, apiKey: undefined })),
     node: () => Promise.reject(new Error('nothing is signed here')),
     ids: { bytes: (count) => Buffer.alloc(count) },
     clock,
   });
+  return { clock, hubKey };
+}
+
+const keysAnswer = JSON.stringify({ keys: [{ key_id: 'k', public_key: key }] });
+
+test('the keys of a hub that answers with an error for a while stay known', async (t) => {
+  let status = 200;
+  let asked = 0;
+  const url = await startHub(t, (_, response) => {
+    asked += 1;
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(status === 200 ? keysAnswer : '{}');
+  });
+  const { clock, hubKey } = callsTo(url);
   t.is(await hubKey('k'), key);
   status = 502;
   clock.advance(300_000);
@@ -39,4 +54,19 @@ test('the keys of a hub that answers with an error for a while stay known', asyn
   t.is(await hubKey('other'), undefined);
   t.is(await hubKey('k'), key);
   t.is(asked, 3);
+});
+
+test('the key of a hub is there while another hub does not answer', async (t) => {
+  let left = false;
+  const silent = await startHub(t, (_, response) => {
+    response.once('close', () => {
+      left = true;
+    });
+  });
+  const healthy = await startHub(t, (_, response) => response.end(keysAnswer));
+  const { hubKey } = callsTo(silent, healthy);
+  t.is(await hubKey('k'), key);
+  // Whoever had given up the silent one before would have been heard of by now.
+  await (await fetch(healthy)).text();
+  t.false(left, 'nobody waited for the silent one to its deadline');
 });
