@@ -145,6 +145,9 @@ async function remoteKeys(
         cause instanceof errors.JWKSMultipleMatchingKeys ||
         cause instanceof errors.JOSENotSupported;
       if (isAboutToken) throw cause;
+      // What `node:crypto` says of a key that lacks a part: of the key that the token names, not of the issuer.
+      if (cause instanceof DOMException)
+        throw new errors.JWKInvalid('a published key cannot be used', { cause });
       noteFailure(cause);
       throw unavailable(new Error('The keys of SVC_JWT_JWKS_URL cannot be read', { cause }));
     }

@@ -308,6 +308,18 @@ test('a published key that is too short fails its tokens, which would be no bett
   });
 });
 
+test('a published key that is not whole fails its tokens alone, and the others are read again as ever', async (t) => {
+  const { state, jwksUrl } = await startIssuer(t);
+  const { kty, alg } = published(stranger.publicKey, 'bare');
+  state.keys = [{ kty, alg, kid: 'bare', x5c: [] }, published(issuer.publicKey, 'one')];
+  const { clock, authenticate } = await setUp({ jwksUrl });
+  const bare = token(CLAIMS, { kid: 'bare' }, stranger.privateKey);
+  t.deepEqual(await authenticate(bare), { failure: 'invalid', reason: 'a published key cannot be used' });
+  clock.advance(300_000);
+  await authenticate(bare);
+  await until(() => state.reads === 2);
+});
+
 test('an HMAC made with a published key fails', async (t) => {
   const { state, jwksUrl } = await startIssuer(t);
   state.keys = [published(issuer.publicKey, 'one')];
