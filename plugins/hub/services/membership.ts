@@ -1,4 +1,4 @@
-import { type Clock, type Logger, throttledLogs } from 'agent-gateway';
+import { type Clock, isJsonObject, type Logger, throttledLogs } from 'agent-gateway';
 import { HUB_EVENTS } from '../contract.ts';
 import { HEARTBEAT_S } from '../rules/registration.ts';
 import type { HubAnswer, HubCalls, JoinedHub } from './hub-calls.ts';
@@ -48,7 +48,11 @@ export function createMembership(parts: {
     const { id, key } = await node();
     const claim = { node_id: id, endpoint, public_key: key.publicKey, capabilities: ['genes'] };
     const answer = await calls.signed(hub, 'POST', '/api/v1/nodes', claim, signal);
-    return intervalIn(require2xx(answer, 'the registration'));
+    const { status, body } = require2xx(answer, 'the registration');
+    // What answers every path with a page, at a wrong address or before the hub, would be taken for one.
+    if (!isJsonObject(body))
+      throw new Error(`the registration was answered with ${status}, but not with a JSON object`);
+    return intervalIn(answer);
   }
 
   /** Whether the hub has the subscription already; several gateways may share a key, and so a list. */

@@ -13,14 +13,14 @@ function memberOf(
   clock = { monotonic: () => 0 },
   interval?: number,
   endpoint = 'https://me.example.com',
-  status = 200,
+  { status = 200, body = { heartbeat_interval_seconds: interval } as unknown } = {},
 ) {
   const asked: string[] = [];
   const logged: string[] = [];
   const calls: HubCalls = {
     async signed(_, method, path) {
       asked.push(`${method} ${path}`);
-      return { status, body: { heartbeat_interval_seconds: interval } };
+      return { status, body };
     },
     async plain(_, method, path) {
       asked.push(`${method} ${path}`);
@@ -87,11 +87,20 @@ test('heartbeats come as often as the hub asks for, the second one and later too
 
 test('a hub that does not take this gateway for long is one line of the log a minute', async (t) => {
   let now = 0;
-  const { asked, logged, keep } = memberOf([], { monotonic: () => now }, 10, undefined, 503);
+  const { asked, logged, keep } = memberOf([], { monotonic: () => now }, 10, undefined, { status: 503 });
   for (; now <= 120_000; now += 5_000) await keep();
   t.is(asked.length, 25);
   t.deepEqual(
     logged.map((line) => JSON.parse(line).count),
     [1, 12, 12],
   );
+});
+
+test('what is no answer of a hub is no membership', async (t) => {
+  const { asked, logged, keep } = memberOf([], undefined, undefined, undefined, { body: null });
+  await keep();
+  t.deepEqual(asked, ['POST /api/v1/nodes']);
+  const { msg, err } = JSON.parse(logged.join());
+  t.is(msg, 'the experience hub does not have this gateway as a node');
+  t.is(err.message, 'the registration was answered with 200, but not with a JSON object');
 });
