@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from 'agent-gateway';
+import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
 
 /** The longest end of an event: `\r\n\r\n`. */
 const END_BYTES = 4;
@@ -12,25 +13,34 @@ const BURST = 4_000;
 const PER_SECOND = 500;
 const UNIT = 4 * 1024;
 
+/** What the `fetch` of a connection is made with. */
+export interface BoundedFetchParts {
+  /** Of one message. */
+  readonly maxBytes: number;
+  /** Told before the answer fails, in the asynchronous context of the request. */
+  readonly onTooLong: () => void;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** The connections to the server; they have no deadlines for answers. */
+  readonly connect: () => Promise<Dispatcher>;
+  /** Waits for so many milliseconds; does not keep the process running. */
+  readonly wait?: (ms: number) => Promise<unknown>;
+}
+
+const pauseFor = (ms: number) => pause(ms, undefined, { ref: false });
+
 /**
  * Makes the `fetch` of a connection. An answer fails, and closes its connection, once one message is too long: an
  * answer as a whole, of an event stream one event. The library reads a message into memory before it looks at it. Of
  * event streams no more is read than `BURST` and `PER_SECOND` say, or a server that sends messages without end would
  * occupy the process: it has to wait.
- *
- * @param onTooLong is told before the answer fails, in the asynchronous context of the request
- * @param wait for so many milliseconds; does not keep the process running
  */
-export function boundedFetch(
-  maxBytes: number,
-  onTooLong: () => void,
-  clock: Pick<Clock, 'monotonic'>,
-  wait: (ms: number) => Promise<unknown> = (ms) => pause(ms, undefined, { ref: false }),
-) {
+export function boundedFetch({ maxBytes, onTooLong, clock, connect, wait = pauseFor }: BoundedFetchParts) {
   const waitFor = createPace(clock);
   return async (url: string | URL, init?: RequestInit): Promise<Response> => {
     const tell = AsyncLocalStorage.bind(onTooLong);
-    const response = await fetch(url, init);
+    // Node's own `fetch` gives up a server that is silent for five minutes: less than a call of a tool may take.
+    const [{ fetch }, dispatcher] = await Promise.all([import('undici'), connect()]);
+    const response = (await fetch(url, { ...(init as UndiciInit), dispatcher })) as unknown as Response;
     // Redirects are followed, or refused, by the library, which does not read them.
     if (response.body === null || (response.status >= 300 && response.status < 400)) return response;
     const type = response.headers.get('content-type') ?? '';

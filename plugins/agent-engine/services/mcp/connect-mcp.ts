@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type Clock, orAborted } from 'agent-gateway';
-import { boundedFetch } from './bounded-fetch.ts';
+import { type BoundedFetchParts, boundedFetch } from './bounded-fetch.ts';
 import type { McpEndpoint, McpFailure } from './mcp-connections.ts';
 
 /** Where programs are looked for; nothing else of the gateway's environment is passed on. */
@@ -52,6 +52,8 @@ export interface McpConnecting {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds for all of the handshake. */
   readonly handshakeMs: number;
+  /** The connections to a server of `http` and `sse`: without deadlines for answers, since each call has its own. */
+  readonly connect: BoundedFetchParts['connect'];
 }
 
 /** Who is told what a server says of its tools. */
@@ -69,12 +71,12 @@ export interface McpListener {
  */
 export async function connectMcp(
   endpoint: McpEndpoint,
-  { version, clock, handshakeMs }: McpConnecting,
+  made: McpConnecting,
   signal: AbortSignal,
   { onFlaws, onToolsChanged }: McpListener,
 ): Promise<Client> {
   const client: CallingClient = new CallingClient(
-    { name: 'agent-gateway', version },
+    { name: 'agent-gateway', version: made.version },
     {
       listMaxPages: MAX_PAGES,
       listChanged: {
@@ -85,14 +87,14 @@ export async function connectMcp(
       versionNegotiation: { mode: endpoint.transport === 'http' ? 'auto' : 'legacy' },
     },
   );
-  const transport = transportOf(endpoint, client, clock);
+  const transport = transportOf(endpoint, client, made);
   try {
     limitAnswers(transport);
     keepSoundResults(transport, onFlaws);
     const connected = client.connect(transport, { signal, timeout: ANSWER_MS });
     // The library gives its requests a deadline, but not the stream that has to say where they go, nor the notification
     // that ends the handshake.
-    await orAborted(connected, AbortSignal.any([signal, AbortSignal.timeout(handshakeMs)]));
+    await orAborted(connected, AbortSignal.any([signal, AbortSignal.timeout(made.handshakeMs)]));
   } catch (error) {
     await client.close();
     // While it looks for the revision of a server, the client does not hold its transport.
@@ -268,7 +270,7 @@ function withOneFault<T extends { readonly inputSchema: unknown }>(tool: T): T {
   return { ...tool, inputSchema: { type: 'object', required: [(required as unknown[])[fault]] } };
 }
 
-function transportOf(endpoint: McpEndpoint, client: CallingClient, clock: McpConnecting['clock']) {
+function transportOf(endpoint: McpEndpoint, client: CallingClient, { clock, connect }: McpConnecting) {
   if (endpoint.transport === 'stdio') {
     const { command, args, env } = endpoint;
     return new StdioClientTransport({
@@ -281,7 +283,7 @@ function transportOf(endpoint: McpEndpoint, client: CallingClient, clock: McpCon
   }
   const options = {
     requestInit: { headers: { ...endpoint.headers } },
-    fetch: boundedFetch(MAX_MESSAGE, () => client.tellTooLong(), clock),
+    fetch: boundedFetch({ maxBytes: MAX_MESSAGE, onTooLong: () => client.tellTooLong(), clock, connect }),
     reconnectionScheduler,
   };
   const url = new URL(endpoint.url);

@@ -5,6 +5,7 @@ import {
   isStoreReference,
   type KindDefinition,
   type Logger,
+  outbound,
   type Resource,
   type ResourceProblem,
   throttledLog,
@@ -43,6 +44,9 @@ export interface McpKindParts {
 
 const DEFAULT_TIMEOUT_S = 60;
 const HANDSHAKE_MS = 30_000;
+/** Milliseconds in which a server of `http` or `sse` accepts a connection, and connections of all tenants to it. */
+const CONNECT_MS = 10_000;
+const CONNECTIONS = 4_096;
 /** Milliseconds for which a list of tools is taken as current. */
 const LIST_MS = 30_000;
 /** Tools of one server at most. */
@@ -92,6 +96,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   const listener = { onFlaws: warnOfFlaws, onToolsChanged: toolLists.drop };
   const secrets = new Set<string>();
   let hide = hideSecrets(secrets);
+  const pool = outbound({ connections: CONNECTIONS, connectMs: CONNECT_MS });
   const connections = createMcpConnections({
     server: name,
     // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
@@ -100,7 +105,9 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
       for (const secret of secretsOf(endpoint)) secrets.add(secret);
       hide = hideSecrets(secrets);
       const { version, clock, handshakeMs = HANDSHAKE_MS } = parts;
-      return (await library()).connectMcp(endpoint, { version, clock, handshakeMs }, end.signal, listener);
+      const { connectMcp } = await library();
+      const made = { version, clock, handshakeMs, connect: pool.connect };
+      return connectMcp(endpoint, made, end.signal, listener);
     },
     failureOf,
     clock: parts.clock,
@@ -114,6 +121,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
     async [Symbol.asyncDispose]() {
       end.abort();
       await connections[Symbol.asyncDispose]();
+      await pool.destroy();
     },
   };
 }

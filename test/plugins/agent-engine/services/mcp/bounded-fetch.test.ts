@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import { outbound } from '../../../../../foundation/http/outbound.ts';
 import { boundedFetch } from '../../../../../plugins/agent-engine/services/mcp/bounded-fetch.ts';
 
 const MOST = 1_000;
@@ -27,7 +28,11 @@ async function readPaced(t: ExecutionContext, type: string, pieces: readonly str
   const wait = async (ms: number) => {
     now += ms;
   };
-  const limited = boundedFetch(MOST, () => {}, { monotonic: () => now }, wait);
+  const pool = outbound({ connections: 1, connectMs: 10_000 });
+  t.teardown(pool.destroy);
+  const clock = { monotonic: () => now };
+  const { connect } = pool;
+  const limited = boundedFetch({ maxBytes: MOST, onTooLong: () => {}, clock, connect, wait });
   const response = await limited(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   t.deepEqual([response.status, response.headers.get('mcp-session-id')], [status, 's']);
   return { text: await response.text(), waited: now };

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers';
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { outbound } from '../../../../../foundation/http/outbound.ts';
 import {
   connectMcp,
   failureOf,
@@ -116,10 +117,12 @@ async function connect(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const endpoint = { transport: 'http', url, headers: {} } as const;
   const listener = { onFlaws: () => {}, onToolsChanged: () => {} };
-  const made = { version: '1.0.0', clock: systemClock, handshakeMs: 20_000 };
+  const pool = outbound({ connections: 64, connectMs: 10_000 });
+  const made = { version: '1.0.0', clock: systemClock, handshakeMs: 20_000, connect: pool.connect };
   const client = await connectMcp(endpoint, made, AbortSignal.timeout(20_000), listener);
   t.teardown(async () => {
     await client.close();
+    await pool.destroy();
     server.closeAllConnections();
     server.close();
   });
