@@ -1,4 +1,4 @@
-import { type Clock, type Ids, parsedJson, readAnswer } from 'agent-gateway';
+import { type Clock, type Ids, isJsonObject, parsedJson, readAnswer } from 'agent-gateway';
 import { signRequest } from '../rules/envelope.ts';
 import { publicKeyProblem } from '../rules/public-key.ts';
 import type { SigningKey } from './keys.ts';
@@ -68,15 +68,17 @@ export function createHubCalls(parts: {
 
   async function askKeys(hub: JoinedHub): Promise<void> {
     const { status, body } = await call(hub, 'GET', '/api/v1/keys', undefined, {});
-    // What stands before a hub that restarts answers in its place: that is no list without keys.
-    if (status !== 200) throw new Error(`the keys of the hub were answered with ${status}`);
     const { keys } = (body ?? {}) as { keys?: unknown };
-    const found = (Array.isArray(keys) ? keys.slice(0, 100) : []).flatMap(
-      ({ key_id: id, public_key: key }: { key_id?: unknown; public_key?: unknown }) =>
+    // What stands before a hub that restarts answers in its place: that is no list without keys.
+    if (status !== 200 || !Array.isArray(keys)) throw new Error('the hub did not answer with its keys');
+    const found = keys
+      .slice(0, 100)
+      .filter(isJsonObject)
+      .flatMap(({ key_id: id, public_key: key }) =>
         typeof id === 'string' && typeof key === 'string' && publicKeyProblem(key) === undefined
           ? [[id, key] as const]
           : [],
-    );
+      );
     known.set(hub.url, { keys: new Map(found), at: clock.monotonic() });
   }
 

@@ -70,3 +70,16 @@ test('the key of a hub is there while another hub does not answer', async (t) =>
   await (await fetch(healthy)).text();
   t.false(left, 'nobody waited for the silent one to its deadline');
 });
+
+test('what is no list of keys takes none away, and an entry of one that is no key costs itself alone', async (t) => {
+  let answer = JSON.stringify({ keys: [null, 'x', { key_id: 'k', public_key: key }] });
+  const { clock, hubKey } = callsTo(await startHub(t, (_, response) => response.end(answer)));
+  t.is(await hubKey('k'), key);
+  for (answer of ['<!doctype html>', '{}', '[]']) {
+    clock.advance(300_000);
+    t.is(await hubKey('k'), key, answer);
+  }
+  answer = '{"keys":[]}';
+  clock.advance(300_000);
+  t.is(await hubKey('k'), undefined);
+});
