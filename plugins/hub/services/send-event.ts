@@ -1,5 +1,4 @@
-import { finished } from 'node:stream/promises';
-import { type Clock, isFaultOfReceiver, parseRetryAfter } from 'agent-gateway';
+import { type Clock, isFaultOfReceiver, parseRetryAfter, readAnswer } from 'agent-gateway';
 import { reporterOf } from '../rules/hub-gene.ts';
 import { type EventRow, REASON_LENGTH, type SubscriptionRow } from '../store/tables.ts';
 import type { Keys } from './keys.ts';
@@ -56,11 +55,12 @@ export function createSendEvent(parts: {
         key,
         signal,
         timeout: TIMEOUT_MS,
-        maxBytes: MAX_ANSWER_BYTES,
+        // The bound is below, so that an answer that announces a longer body still has its status.
+        maxBytes: Number.POSITIVE_INFINITY,
         account: `hub/subscription/${subscription.id}`,
       });
       // The status decides: a failure while the body is read is ignored.
-      await finished(answer.resume()).catch(() => {});
+      await readAnswer(answer, MAX_ANSWER_BYTES, 'the answer').catch(() => {});
       if (status >= 200 && status < 300) return { error: null, retryAfterMs: 0 };
       const retryAfterMs = parseRetryAfter(headers['retry-after'], clock.now()) ?? 0;
       return { error: `The subscriber answered ${status}.`, retryAfterMs };

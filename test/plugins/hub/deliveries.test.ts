@@ -207,6 +207,17 @@ eachGatewayDatabase(
   },
 );
 
+test('a subscriber that answers with a long page is known by its status', async (t) => {
+  const { hub, report, subscribe } = await withNode(t);
+  const { url, got } = await subscriber(t, () => 200, '<p>'.repeat(40_000));
+  await subscribe(url);
+  await report('gene_promoted', 'g1');
+  const delivery = async () => (await keyed(hub, 'GET', SUBSCRIPTIONS)).body.subscriptions[0].delivery;
+  await until(async () => (await delivery()).last_attempt_at !== null);
+  t.like(await delivery(), { delivered: 1, failed_attempts: 0, last_error: null });
+  t.is(got.length, 1);
+});
+
 test('one that hangs delays nobody, and an operator sends dead letters of all owners again', async (t) => {
   const { hub, report, subscribe } = await withNode(t, { HUB_DELIVERY_BACKOFF: '1s,1s,1s,1s,1s' });
   const { promise: forever, resolve } = Promise.withResolvers<number>();

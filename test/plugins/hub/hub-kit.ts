@@ -160,6 +160,7 @@ export interface Delivered {
 export async function subscriber(
   t: ExecutionContext,
   status: (delivered: Delivered) => number | Promise<number> = () => 204,
+  page = '',
 ): Promise<{ readonly url: string; readonly got: Delivered[] }> {
   const got: Delivered[] = [];
   const url = await listen(t, (request, response) => {
@@ -169,7 +170,8 @@ export async function subscriber(
       const text = Buffer.concat(chunks).toString();
       const delivered = { target: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) };
       got.push(delivered);
-      response.writeHead(await status(delivered)).end();
+      response.statusCode = await status(delivered);
+      response.end(page);
     });
   });
   return { url, got };

@@ -153,6 +153,20 @@ test('nothing is delivered for a deleted tenant, and what waits goes out when it
   t.pass();
 });
 
+test('a receiver that answers with a long page is known by its status', async (t) => {
+  const page = '<p>'.repeat(40_000);
+  const receiver = await startReceiver(t, (n, response) => {
+    response.writeHead(n === 1 ? 503 : 200, { 'content-length': page.length, 'retry-after': '0' }).end(page);
+    return undefined;
+  });
+  const gateway = await startRuntime(t, { env: LOCAL });
+  const { id } = await makeWebhook(gateway, { url: receiver.url });
+  const test = async () =>
+    (await gateway.request(`/api/v2/admin/webhooks/${id}/test`, { method: 'POST' })).body;
+  t.like(await test(), { success: false, log: { status_code: 503, error: 'The receiver answered 503.' } });
+  t.like(await test(), { success: true, log: { status_code: 200, error: null } });
+});
+
 test('410 turns a webhook off', async (t) => {
   const receiver = await startReceiver(t, () => 410);
   const flow = flowPlugin();

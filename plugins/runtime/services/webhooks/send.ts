@@ -1,9 +1,9 @@
-import { finished } from 'node:stream/promises';
 import {
   type Clock,
   type Egress,
   isFaultOfReceiver,
   parseRetryAfter,
+  readAnswer,
   type Seal,
   SecretErrors,
 } from 'agent-gateway';
@@ -85,11 +85,12 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
       body: message.body,
       redirect: 'manual',
       timeout: TIMEOUT_MS,
-      maxBytes: MAX_ANSWER_BYTES,
+      // The bound is below, so that an answer that announces a longer body still has its status.
+      maxBytes: Number.POSITIVE_INFINITY,
       signal,
     });
     // The status decides: a failure while the body is read is ignored.
-    await finished(answer.body.resume()).catch(() => {});
+    await readAnswer(answer.body, MAX_ANSWER_BYTES, 'the answer').catch(() => {});
     return answer;
   }
 
