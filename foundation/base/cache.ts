@@ -91,6 +91,8 @@ export function createSharedCache<T extends object | undefined>(
     if (running >= maxLoads) return Promise.reject(unavailable(new Error(`${running} lookups are running`)));
     const flight: Flight<T> = { startedAt: now, result: fly() };
     flights.set(key, flight);
+    // Whoever asked may wait for it no more.
+    flight.result.catch(() => {});
     return flight.result;
 
     async function fly(): Promise<T> {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import fc from 'fast-check';
 import { createSharedCache, type SharedCacheOptions } from '../../../foundation/base/cache.ts';
@@ -177,6 +178,17 @@ test('a value that cannot be weighed fails the lookup, and the next one loads ag
   const next = cache.get('a');
   loads[1]!.resolve({ version: 1 });
   t.deepEqual(await next, { version: 1 });
+});
+
+test('a lookup that fails when nobody waits for it any more troubles nobody', async (t) => {
+  const { cache, loads } = setUp();
+  cache.get('a');
+  loads[0]!.reject(new Error('away'));
+  await turn();
+  const row = cache.get('a');
+  t.is(loads.length, 2);
+  loads[1]!.resolve({ version: 1 });
+  t.deepEqual(await row, { version: 1 });
 });
 
 test('above the bound of loads a lookup fails at once, also when the waiting ones were forgotten', async (t) => {
