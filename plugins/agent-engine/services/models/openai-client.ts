@@ -73,10 +73,6 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const whole = { ...request, stream: false, stream_options: undefined };
     const call = { headers: headersFor(context), lifetime, firstByteMs: undefined };
     const response = await send(whole, call);
-    return readWhole(response);
-  }
-
-  async function readWhole(response: ProviderResponse): Promise<ChatCompletion> {
     return parseCompletion(await response.readAll(rules.answerBytes), redact, newId);
   }
 
@@ -87,10 +83,14 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const streamed = { ...request, stream: true, stream_options } as ChatRequest;
     const call = { headers: headersFor(context), lifetime, firstByteMs: timeouts.firstByteMs };
     const response = await send(streamed, call);
-    // Some servers answer whole whatever is asked, and others say so what went wrong.
+    let first: Buffer | undefined;
+    // Some servers answer whole whatever is asked, others say so what went wrong, and others call a stream so.
     if (mediaTypeOf(response) === 'application/json') {
-      yield asChunk(await readWhole(response));
-      return;
+      first = await response.read();
+      if (first?.toString('latin1').trimStart().startsWith('{')) {
+        yield asChunk(parseCompletion(await response.readAll(rules.answerBytes, first), redact, newId));
+        return;
+      }
     }
     const decoder = createChunkDecoder(eventChars, redact, newId);
     let isWhole = false;
@@ -98,7 +98,8 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
       while (!decoder.isOver()) {
         let bytes: Buffer | undefined;
         try {
-          bytes = await response.read();
+          bytes = first ?? (await response.read());
+          first = undefined;
         } catch (error) {
           // A `finish_reason` makes an answer whole, with `[DONE]` or without.
           if (!decoder.isWhole() || lifetime.signal.aborted) throw error;

@@ -205,11 +205,14 @@ function toResponse(exchange: HttpExchange, head: ResponseHead, idleMs: number, 
     }
   }
 
-  /** The whole body. Throws `model.upstream` (and closes the connection) when it is longer than `maxBytes`. */
-  async function readAll(maxBytes: number): Promise<string> {
+  /**
+   * The whole body, after `first`, which was read of it before. Throws `model.upstream` (and closes the connection)
+   * when it is longer than `maxBytes`.
+   */
+  async function readAll(maxBytes: number, first?: Buffer): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    for (let chunk = await read(); chunk !== undefined; chunk = await read()) {
+    for (let chunk = first ?? (await read()); chunk !== undefined; chunk = await read()) {
       bytes += chunk.length;
       if (bytes > maxBytes) {
         cancel();

@@ -46,6 +46,18 @@ test('a server that answers whole where a stream was asked for has a stream of o
   t.is(textOf(await collect(client.stream(ask(), context()))), 'Hello');
 });
 
+test('a stream that its server calls JSON is a stream', async (t) => {
+  await using provider = await startFakeProvider(async ({ response, write }) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    for (const event of streamEvents(['a', 'b'])) await write(event);
+    response.end();
+  });
+  await using client = clientFor(provider.url);
+  const chunks = await collect(client.stream(ask(), context()));
+  t.is(textOf(chunks), 'ab');
+  t.true(chunks.length > 3);
+});
+
 test('members that the gateway does not know reach the provider', async (t) => {
   await using provider = await startFakeProvider();
   await using client = clientFor(provider.url);
