@@ -1,7 +1,9 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { JWTVerifyGetKey } from 'jose';
+import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
+import { throttledLog } from '../base/throttle.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
 import { readAnswer } from './outbound.ts';
 
@@ -15,8 +17,13 @@ export interface JwtKeySettings {
   readonly jwksCooldown?: number;
 }
 
-/** Makes the error for a token whose keys cannot be read at the moment. */
-type Unavailable = (cause: unknown) => Error;
+/** What the keys are read with. */
+interface JwtKeyParts {
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn'>;
+  /** Makes the error for a token whose keys cannot be read at the moment. */
+  readonly unavailable: (cause: unknown) => Error;
+}
 
 /** Milliseconds that one read of the JWKS may take. */
 const READ_DEADLINE_MS = 3000;
@@ -36,11 +43,7 @@ const MIN_MODULUS_BITS = 2048;
  * @throws ConfigurationError for a key that is not an RSA public key of 2048 bits or more, for a bad URL, and when both
  * are configured
  */
-export async function loadJwtKeys(
-  settings: JwtKeySettings,
-  clock: Clock,
-  unavailable: Unavailable,
-): Promise<JWTVerifyGetKey> {
+export async function loadJwtKeys(settings: JwtKeySettings, parts: JwtKeyParts): Promise<JWTVerifyGetKey> {
   const { publicKey, jwksUrl, jwksCooldown = 30_000 } = settings;
   if (publicKey !== undefined && jwksUrl !== undefined) {
     throw wrong('SVC_JWT_PUBLIC_KEY', 'is set beside SVC_JWT_JWKS_URL; tokens need one source of keys');
@@ -49,7 +52,7 @@ export async function loadJwtKeys(
     const key = await readPublicKey(publicKey);
     return () => key;
   }
-  return remoteKeys(httpUrl(jwksUrl ?? ''), jwksCooldown, clock, unavailable);
+  return remoteKeys(httpUrl(jwksUrl ?? ''), jwksCooldown, parts);
 }
 
 function wrong(name: string, message: string, cause?: unknown): ConfigurationError {
@@ -97,8 +100,7 @@ function httpUrl(text: string): URL {
 async function remoteKeys(
   url: URL,
   cooldown: number,
-  clock: Clock,
-  unavailable: Unavailable,
+  { clock, log, unavailable }: JwtKeyParts,
 ): Promise<JWTVerifyGetKey> {
   const { createRemoteJWKSet, customFetch, errors } = await import('jose');
   let readAt: number | undefined;
@@ -113,6 +115,13 @@ async function remoteKeys(
   function noteFailure(error: unknown): void {
     if (error !== lastFailure?.error) lastFailure = { at: clock.monotonic(), error };
   }
+
+  const warn = throttledLog<unknown>(clock, (err, count) =>
+    log.warn(
+      { err, count },
+      'the keys of SVC_JWT_JWKS_URL cannot be read again; known ones work for a while',
+    ),
+  );
 
   async function read(address: string, init: RequestInit): Promise<Response> {
     const failure = restsAfter();
@@ -130,13 +139,19 @@ async function remoteKeys(
   });
 
   async function reload(): Promise<void> {
-    await keys.reload();
-    readAt = clock.monotonic();
+    try {
+      await keys.reload();
+      readAt = clock.monotonic();
+    } catch (error) {
+      noteFailure(error);
+      // Where none are known, the requests that wait for them fail with it.
+      if (readAt !== undefined) warn(error);
+    }
   }
 
   return async (header, token) => {
     const isDue = readAt === undefined || clock.monotonic() - readAt >= REFRESH_MS;
-    if (isDue && !keys.reloading && restsAfter() === undefined) reload().catch(noteFailure);
+    if (isDue && !keys.reloading && restsAfter() === undefined) void reload();
     try {
       return await keys(header, token);
     } catch (cause) {

@@ -2,6 +2,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { isUuid } from '../../foundation/base/ids.ts';
 import { type JwtKeySettings, loadJwtKeys } from '../../foundation/http/jwt-keys.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { effectiveScopes, isRole } from '../access/roles.ts';
 import type { AuthenticationFailure, Authenticator, Outcome } from './authenticator.ts';
 import { AuthErrors } from './errors.ts';
@@ -29,14 +30,14 @@ const MAX_SUBJECT_LENGTH = 255;
  */
 export async function createJwtAuthenticator(
   settings: JwtSettings,
-  { clock }: { readonly clock: Clock },
+  { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, 'warn'> },
 ): Promise<Authenticator | undefined> {
   if (settings.publicKey === undefined && settings.jwksUrl === undefined) return undefined;
   // Most deployments never see a JWT; they do not load the library.
   const { errors, jwtVerify } = await import('jose');
-  const keys: JWTVerifyGetKey = await loadJwtKeys(settings, clock, (cause) =>
-    AuthErrors.unavailable(undefined, { headers: { 'retry-after': '5' }, cause }),
-  );
+  const unavailable = (cause: unknown) =>
+    AuthErrors.unavailable(undefined, { headers: { 'retry-after': '5' }, cause });
+  const keys: JWTVerifyGetKey = await loadJwtKeys(settings, { clock, log, unavailable });
 
   async function verify(token: string): Promise<Outcome> {
     try {

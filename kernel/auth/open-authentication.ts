@@ -66,7 +66,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     onChanged: (id) => events.emit(TenantChanged, { id }),
   });
   const unfollow = followCredentials(events, identities, tenants);
-  const jwt = await createJwtAuthenticator(parts.jwt, { clock });
+  const jwt = await createJwtAuthenticator(parts.jwt, { clock, log });
   const builtin = [
     parts.acpToken === undefined ? undefined : createStaticTokenAuthenticator(parts.acpToken),
     createApiKeyAuthenticator({ identities, clock, touch: lastUsed.touch }),

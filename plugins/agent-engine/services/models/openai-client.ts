@@ -84,7 +84,7 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
     const call = { headers: headersFor(context), lifetime, firstByteMs: timeouts.firstByteMs };
     const response = await send(streamed, call);
     let first: Buffer | undefined;
-    // Some servers answer whole whatever is asked, others say so what went wrong, and others call a stream so.
+    // Some servers answer whole whatever is asked, or tell an error in this form; others call a stream JSON.
     if (mediaTypeOf(response) === 'application/json') {
       first = await response.read();
       if (first?.toString('latin1').trimStart().startsWith('{')) {
