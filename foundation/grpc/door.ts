@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { closeServer } from '../http/acceptors.ts';
 import { type Address, listen, reachableAt } from '../http/address.ts';
 import { connectionsOf } from '../http/connections.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -31,11 +32,7 @@ export async function openDoor(
     /** `127.0.0.1:50051`, with the real port. */
     address: reachable,
     /** Stops accepting; resolves when all connections are gone. */
-    close(): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
-      return promise;
-    },
+    close: () => closeServer(server),
     /** Cuts the connections that there are. */
     cut(): void {
       for (const socket of sockets) socket.destroy();

@@ -1,4 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
+import { bind } from './acceptors.ts';
 
 /** An address to listen on, and the variable that sets it. */
 export interface Address {
@@ -35,16 +36,14 @@ const OF_THE_PORT: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES']);
 const TAKEN = 'is taken by another process, or by another address of this gateway';
 
 /** Binds the address for `owner`. @throws ListenError */
-export function listen(server: Server, address: Address, owner: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const where = `${address.host}:${address.port}`;
-  server.once('error', (cause: NodeJS.ErrnoException) => {
-    const why = cause.code === 'EADDRINUSE' ? TAKEN : `cannot be bound (${cause.code})`;
-    const { variable, hostVariable = variable } = address;
-    const setBy = OF_THE_PORT.has(cause.code ?? '') ? variable : hostVariable;
-    const message = `${owner}: the address ${where} ${why}; set ${setBy}`;
-    reject(new ListenError(address, message, cause));
-  });
-  server.listen({ host: address.host, port: address.port, backlog: 1024 }, resolve);
-  return promise;
+export async function listen(server: Server, address: Address, owner: string): Promise<void> {
+  const { host, port, variable, hostVariable = variable } = address;
+  try {
+    await bind(server, host, port);
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? TAKEN : `cannot be bound (${code})`;
+    const setBy = OF_THE_PORT.has(code) ? variable : hostVariable;
+    throw new ListenError(address, `${owner}: the address ${host}:${port} ${why}; set ${setBy}`, cause);
+  }
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket, Server as SocketServer } from 'node:net';
 import { TransientSet } from '../base/transient.ts';
+import { closeServer } from './acceptors.ts';
 
 /** Milliseconds between looks for connections that have become idle while a server closes. */
 const IDLE_SWEEP = 25;
@@ -21,18 +22,15 @@ export function connectionsOf(server: SocketServer): Iterable<Socket> {
  *
  * @param sockets those of `connectionsOf`
  */
-export function closeGracefully(server: Server, sockets: Iterable<Socket>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
+export async function closeGracefully(server: Server, sockets: Iterable<Socket>): Promise<void> {
+  const closed = closeServer(server);
   const closeIdle = () => {
     server.closeIdleConnections();
     // Node takes a connection that was opened in advance for a request that is about to come.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   };
   const sweep = setInterval(closeIdle, IDLE_SWEEP);
-  server.close(() => {
-    clearInterval(sweep);
-    resolve();
-  });
   closeIdle();
-  return promise;
+  await closed;
+  clearInterval(sweep);
 }
