@@ -57,34 +57,41 @@ const CELLS = {
   ],
 };
 
-function rowOf(cells, labels) {
+function emptyRow(labels) {
   const row = document.createElement('tr');
-  row.append(
-    ...cells.map((cell, n) => {
-      const [text, name] = [cell].flat();
-      const item = document.createElement('td');
-      item.dataset.label = labels[n];
-      const value = document.createElement('span');
-      value.textContent = text;
-      // Of nodes: in whatever script they write.
-      value.dir = 'auto';
-      if (name !== undefined) value.className = name;
-      item.append(value);
-      return item;
-    }),
-  );
+  for (const label of labels) {
+    const cell = row.insertCell();
+    cell.dataset.label = label;
+    const value = document.createElement('span');
+    // Of nodes: in whatever script they write.
+    value.dir = 'auto';
+    cell.append(value);
+  }
   return row;
+}
+
+function fill(row, cells) {
+  for (const [n, cell] of cells.entries()) {
+    const [text, name = ''] = [cell].flat();
+    const value = row.cells[n].firstElementChild;
+    if (value.textContent !== text) value.textContent = text;
+    if (value.className !== name) value.className = name;
+  }
 }
 
 const shown = {};
 
 function show(name, { total, items }) {
   const text = JSON.stringify([total, items]);
-  // Unchanged content is not replaced, so that the reader keeps the scroll position and the selection.
   if (shown[name] === text) return;
   shown[name] = text;
   const labels = [...document.querySelectorAll(`#${name} th`)].map((label) => label.textContent);
-  at(`#${name} tbody`).replaceChildren(...items.map((item) => rowOf(CELLS[name](item), labels)));
+  const body = at(`#${name} tbody`);
+  // What has not changed is not replaced: readers keep their place, those of a screen reader too, and their selection.
+  for (const [n, item] of items.entries()) {
+    fill(body.rows[n] ?? body.appendChild(emptyRow(labels)), CELLS[name](item));
+  }
+  while (body.rows.length > items.length) body.deleteRow(-1);
   at(`#${name} .count`).textContent = total > items.length ? `(${items.length} of ${total})` : `(${total})`;
   at(`#${name} .empty`).hidden = total > 0;
   at(`#${name} table`).hidden = total === 0;
@@ -114,9 +121,13 @@ async function* eventsOf(body, heard) {
   }
 }
 
+/** Ends what the page is waiting for: the next event, or the time of the next attempt. */
+let wake = () => {};
+
 /** Follows the stream to its end. Gives the status of the answer. */
 async function follow() {
   const key = sessionStorage.getItem(KEY);
+  at('#forget').hidden = key === null;
   if (!SENDABLE.test(key ?? '')) return 401;
   const headers = {
     accept: 'text/event-stream',
@@ -125,6 +136,7 @@ async function follow() {
   // A machine that has slept, or a router that has forgotten a connection, tells nobody: the stream would only stay
   // silent.
   const lost = new AbortController();
+  wake = () => lost.abort();
   let silence;
   const heard = () => {
     clearTimeout(silence);
@@ -152,6 +164,7 @@ async function follow() {
 function askForKey() {
   const refused = sessionStorage.getItem(KEY) !== null;
   sessionStorage.removeItem(KEY);
+  at('#forget').hidden = true;
   reveal(false);
   say('A key is needed');
   at('#refused').textContent = refused ? 'This key does not allow to read the hub.' : '';
@@ -175,14 +188,29 @@ function askForKey() {
   });
 }
 
+let isForgotten = false;
+
+at('#forget').addEventListener('click', () => {
+  sessionStorage.removeItem(KEY);
+  isForgotten = true;
+  reveal(false);
+  at('#main').focus();
+  wake();
+});
+
 for (let pause = FIRST_PAUSE; ; ) {
+  isForgotten = false;
   const status = await follow().catch(() => 0);
+  if (isForgotten) continue;
   if (status === 401 || status === 403) {
     await askForKey();
     pause = FIRST_PAUSE;
     continue;
   }
   say(`${status === 429 ? 'Too many connections' : 'Not connected'}. Trying again …`);
-  await new Promise((resolve) => setTimeout(resolve, pause));
+  await new Promise((resolve) => {
+    wake = resolve;
+    setTimeout(resolve, pause);
+  });
   pause = status === 200 ? FIRST_PAUSE : Math.min(pause * 2, MOST_PAUSE);
 }

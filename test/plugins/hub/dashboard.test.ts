@@ -85,13 +85,13 @@ test('the dashboard shows nodes, genes and subscriptions, live, to who has a key
   t.is((await signed(hub, node, 'POST', '/api/v1/events', gone)).status, 202);
   await page.locator('#genes tbody', { hasText: 'revoked' }).waitFor();
 
-  // Backwards from where the answer to the key has left the focus, then forwards again: each link is reached, and seen
-  // to be.
+  // Backwards from where the answer to the key has left the focus, then forwards again: all is reached, and seen to be.
   const focused = () =>
     page.evaluate(
-      "[document.activeElement.getAttribute('href'), getComputedStyle(document.activeElement).outlineStyle].join(' ')",
+      "[document.activeElement.getAttribute('href') ?? document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle].join(' ')",
     );
   for (const [key, where] of [
+    ['Shift+Tab', 'Forget the key'],
     ['Shift+Tab', '#subscriptions'],
     ['Shift+Tab', '#genes'],
     ['Shift+Tab', '#nodes'],
@@ -220,6 +220,53 @@ test('what a key allows to see is hidden as soon as the key does not hold any mo
   await field.fill(KEY);
   await page.keyboard.press('Enter');
   await page.locator('#nodes tbody', { hasText: 'node-a' }).waitFor();
+});
+
+test('a key can be forgotten, with what it showed, also while nobody answers', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  await register(hub, makeNode('node-a'), hub.url);
+  const page = await browser.newPage();
+  const forget = page.getByRole('button', { name: 'Forget the key' });
+  const field = page.getByLabel('Key of the hub');
+  await page.goto(`${hub.url}/dashboard`);
+  for (const isAway of [false, true]) {
+    await field.waitFor();
+    t.false(await forget.isVisible(), 'there is none');
+    await field.fill(KEY);
+    await page.keyboard.press('Enter');
+    await page.locator('#nodes tbody', { hasText: 'node-a' }).waitFor();
+    if (isAway) {
+      await hub.stop();
+      await page.locator('#link', { hasText: 'Not connected' }).waitFor();
+      t.true(await page.locator('#nodes').isVisible(), 'what was known last');
+    }
+    await forget.focus();
+    await page.keyboard.press('Enter');
+    await forget.waitFor({ state: 'hidden' });
+    t.false(await page.locator('#nodes').isVisible());
+    t.is(await page.evaluate('sessionStorage.length'), 0);
+  }
+});
+
+test('of what is read only that changes which is new', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const hub = await startHub(t);
+  await register(hub, makeNode('node-a'), hub.url);
+  const page = await browser.newPage();
+  await page.goto(`${hub.url}/dashboard`);
+  await page.locator('#nodes tbody', { hasText: 'node-a' }).waitFor();
+  await page.evaluate("window.kept = document.querySelector('#nodes td span')");
+  await register(hub, makeNode('node-b'), hub.url);
+  await page.locator('#nodes tbody', { hasText: 'node-b' }).waitFor();
+  const rows =
+    "[...document.querySelectorAll('#nodes tr')].map((row) => row.innerText).filter((text) => /node-/.test(text))";
+  t.is(((await page.evaluate(rows)) as string[]).length, 2);
+  t.true(await page.evaluate('window.kept.isConnected'));
 });
 
 test('no other key can be sent while one is checked', async (t) => {
