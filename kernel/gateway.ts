@@ -157,6 +157,7 @@ function openHost(
   metrics.watchPlugins({
     degraded: () => plugins.slots.degraded().map(({ name }) => name),
     generations: () => folders.generations(),
+    isFileInForce: configuration.isInForce,
   });
   return { plugins, configuration, folders, address, following: new AbortController() };
 }

@@ -18,6 +18,8 @@ export interface PluginReadings {
   readonly degraded: () => readonly string[];
   /** Generations of code in memory, by plugin. */
   readonly generations: () => ReadonlyMap<string, number>;
+  /** False where `gateway.yaml` says what could not be applied. */
+  readonly isFileInForce: () => boolean;
 }
 
 /** What calls under way hold. */
@@ -119,7 +121,7 @@ export function createMetrics(options: MetricsOptions) {
       rejected.inc({ tenant_id: tenants(tenantId), window }),
     reading,
     /** Adds the gauges of the plugins. */
-    watchPlugins({ degraded, generations }: PluginReadings): void {
+    watchPlugins({ degraded, generations, isFileInForce }: PluginReadings): void {
       new Gauge({
         name: 'svc_plugin_degraded',
         help: '1 for each plugin that should run and does not.',
@@ -135,6 +137,12 @@ export function createMetrics(options: MetricsOptions) {
         help: 'Generations of plugin code in memory; Node keeps each until the process ends.',
         kind: 'gauge',
         read: () => [...generations().values()].reduce((sum, count) => sum + count, 0),
+      });
+      reading({
+        name: 'svc_gateway_file_failed',
+        help: '1 where gateway.yaml says what could not be applied; everything runs as before.',
+        kind: 'gauge',
+        read: () => (isFileInForce() ? 0 : 1),
       });
     },
     /** Adds what calls under way hold. */

@@ -10,11 +10,9 @@ import { GatewayFileError } from './errors.ts';
 import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
 
-/** Where the code of plugins comes from. */
-type PluginCode = Pick<PluginFolders, 'load' | 'sources' | 'isEdited' | 'declare'>;
-
 interface ConfigurationParts {
-  readonly folders: PluginCode;
+  /** Where the code of plugins comes from. */
+  readonly folders: Pick<PluginFolders, 'load' | 'sources' | 'isEdited' | 'declare'>;
   /** Called when an operator enables a plugin, which may have been left out. */
   readonly forgive?: (name: string) => void;
   readonly log: Logger;
@@ -27,6 +25,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
   const { folders, forgive = () => {}, log } = parts;
   const stop = new AbortController();
   let changes: Promise<unknown> = Promise.resolve();
+  let isInForce = true;
 
   /** A warning and no more: the folder of a plugin may come later. */
   function warnOfUnknown(file: GatewayFile): void {
@@ -87,10 +86,12 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
         return { changed: change.then(() => folders.declare(host.desired)) };
       });
       await changed;
+      isInForce = true;
       log.info({ file: path }, 'gateway.yaml was applied');
     } catch (err) {
       if (stop.signal.aborted) return;
       if (err instanceof Outdated) return follow();
+      isInForce = false;
       log.error({ err, file: path }, 'gateway.yaml could not be applied; everything runs as before');
     }
   }
@@ -114,13 +115,17 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       watchGatewayFile(
         file,
         (event) => {
-          if (event.kind === 'changed') void follow();
-          else log.error({ err: event.error }, 'gateway.yaml is not valid; the last good state stays');
+          if (event.kind === 'changed') return void follow();
+          isInForce = false;
+          log.error({ err: event.error }, 'gateway.yaml is not valid; the last good state stays');
         },
         stop.signal,
         { inForce: () => host.desired },
       );
     },
+
+    /** False where the file says what could not be applied. */
+    isInForce: () => isInForce,
 
     enable: (name: string): Promise<void> => setEnabled(name, true),
 

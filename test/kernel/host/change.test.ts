@@ -236,6 +236,21 @@ test('a new configuration that fails, or a file that is no YAML, leaves everythi
   t.is((await gateway.request('/count')).body.label, 'a');
 });
 
+test('a metric says for how long gateway.yaml is not what the gateway runs with', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  const isFailed = async () =>
+    String((await gateway.request('/metrics')).body).match(/^svc_gateway_file_failed (\d)$/m)?.[1] === '1';
+  t.false(await isFailed());
+  for (const yaml of ['plugins: {counter: {config: {label: [1]}}}', 'plugins: [']) {
+    await writeFile(fileOf(gateway), yaml);
+    await until(isFailed);
+    await writeFile(fileOf(gateway), 'plugins: {}');
+    await until(async () => !(await isFailed()));
+  }
+  t.is((await gateway.request('/count')).body.generation, 1);
+});
+
 const fileOf = ({ folder }: { readonly folder: string }) => path.join(folder, 'gateway.yaml');
 
 /**
