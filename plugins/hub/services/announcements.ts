@@ -1,6 +1,7 @@
 import {
   type DurableEventHandler,
   defineJob,
+  isJsonObject,
   type JobHandler,
   type Jobs,
   type Logger,
@@ -97,8 +98,10 @@ export function createAnnouncements(parts: {
       { event_id, type, gene },
       signal,
     );
+    // What stands before a hub that restarts answers in its place, with pages of any status.
+    if (!isJsonObject(body)) throw new Error(`the hub answered ${status}, but not with a JSON object`);
     if (status >= 200 && status < 300) return;
-    const code = String((body as { code?: unknown } | undefined)?.code ?? '').slice(0, 64);
+    const code = String(body.code ?? '').slice(0, 64);
     if (FINAL.has(status) || code === 'hub.gene-revoked') {
       log.warn(
         { hub: url, gene: gene.geneId, type, status, code },
